@@ -1742,7 +1742,10 @@ export class Task<T = any> implements TaskHandle {
    * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
    */
   readonly modifiedMs: number
-  /** The claimant that holds it until `atMs`, or that set `atMs`; empty if there is none. */
+  /**
+   * The claimant that holds it until `atMs`, or that set `atMs`; empty if there is none. After
+   * `atMs` it still has that name, and nobody holds it.
+   */
   readonly claimant: string
   /** How often it was claimed; renewals do not count. */
   readonly claims: number
@@ -2214,7 +2217,8 @@ export interface TaskFilterOptions extends CallOptions {
   available?: boolean | undefined
   /**
    * Only tasks that cannot be claimed now and were claimed before, and those in other selected
-   * states.
+   * states: those that are leased, and those that wait to be tried again, which {@link QueueStats}
+   * counts as `retrying`.
    */
   claimed?: boolean | undefined
   /**
@@ -2294,7 +2298,7 @@ export interface QueueStats {
    * When the first of the current leases ends, in milliseconds since the Unix epoch; if all leases
    * are equally long, that is the oldest one. null if no task is claimed.
    */
-  oldestLeaseMs: number | null
+  firstLeaseEndMs: number | null
   /**
    * Tasks that were claimed before and cannot be claimed now because they are waiting to be tried
    * again.
@@ -2599,7 +2603,8 @@ export class TaskStore<T = any> {
    * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
    * {@link TaskStore.resume | resumed}. Everything else continues: tasks are inserted, changed and
    * renewed, leases end and expire, and workers finish the tasks that they hold. The pause is kept
-   * in the store, whether the queue holds tasks or not, and {@link TaskStore.queueStats} shows it.
+   * in the store, whether the queue holds tasks or not, and {@link TaskStore.queueStats} shows it:
+   * a queue that is paused exists, even if no task was ever in it.
    *
    * @param queue - the queue's name, 1 to 64 KiB
    * @throws {@link InvalidArgumentError} for names beyond their limits; {@link WrongTypeError} and

@@ -529,7 +529,7 @@ typedef struct {
     uint64_t max_claims;
     uint64_t paused;
     int64_t oldest_available_ms;
-    int64_t oldest_lease_ms;
+    int64_t first_lease_end_ms;
     uint64_t retrying;
 } millpond_task_queue_stats;
 

@@ -2037,7 +2037,8 @@ typedef struct {
      */
     uint64_t modified_ms;
     /**
-     * The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
+     * The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none. After
+     * `at_ms` it still has that name, and nobody holds it.
      */
     millpond_bytes claimant;
     /**
@@ -2202,7 +2203,7 @@ typedef struct {
      * When the first of the current leases ends, in milliseconds since the Unix epoch; if all
      * leases are equally long, that is the oldest one. `MILLPOND_NOT_SET` if no task is claimed.
      */
-    int64_t oldest_lease_ms;
+    int64_t first_lease_end_ms;
     /**
      * Tasks that were claimed before and cannot be claimed now because they are waiting to be
      * tried again.
@@ -2877,7 +2878,8 @@ typedef struct {
     bool available;
     /**
      * Only tasks that cannot be claimed now and were claimed before, and those in other selected
-     * states.
+     * states: those that are leased, and those that wait to be tried again, which
+     * `millpond_task_queue_stats` counts as `retrying`.
      */
     bool claimed;
     /**
@@ -6398,7 +6400,8 @@ millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
  * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
  * resumed. Everything else continues: tasks are inserted, changed and renewed, leases end and
  * expire, and workers finish the tasks that they hold. The pause is kept in the store, whether
- * the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+ * the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it: a queue that is
+ * paused exists, even if no task was ever in it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
  * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.

@@ -241,8 +241,8 @@ static void statistics(const struct backend *backend) {
     const millpond_task_queue_stats *stats = &data->queues[3];
     CHECK(is(stats->queue, "q") && stats->size == 5 && stats->available == 3);
     CHECK(stats->claimed == 1 && stats->future == 1 && stats->max_claims == 1);
-    CHECK(stats->paused == 0 && stats->oldest_available_ms < stats->oldest_lease_ms);
-    CHECK(data->queues[0].oldest_lease_ms == MILLPOND_NOT_SET);
+    CHECK(stats->paused == 0 && stats->oldest_available_ms < stats->first_lease_end_ms);
+    CHECK(data->queues[0].first_lease_end_ms == MILLPOND_NOT_SET);
     CHECK(data->text_length == strlen("mail/inmail/outotherq"));
     millpond_tasks_result_free(result);
 

@@ -300,8 +300,8 @@ onEveryBackend('listings and statistics', async ({ connect, name }) => {
   const some = { exact: ['b', 'none'], prefixes: new Set(['a/2']) }
   await store.pause('b')
   const [ready, held] = (await store.list('b')).tasks
-  const none = { oldestAvailableMs: null, oldestLeaseMs: null, retrying: 0 }
-  const times = { oldestAvailableMs: ready.atMs, oldestLeaseMs: held.atMs, retrying: 0 }
+  const none = { oldestAvailableMs: null, firstLeaseEndMs: null, retrying: 0 }
+  const times = { oldestAvailableMs: ready.atMs, firstLeaseEndMs: held.atMs, retrying: 0 }
   assert.deepEqual(await store.queueStats(some), [
     { queue: 'a/2=', size: 1, available: 0, claimed: 0, future: 1, maxClaims: 0, paused: false, ...none },
     { queue: 'b', size: 2, available: 1, claimed: 1, future: 0, maxClaims: 1, paused: true, ...times }

@@ -459,7 +459,8 @@ impl<M: Mode> TaskStore<M> {
     /// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
     /// [resumed](Self::resume). Everything else continues: tasks are inserted, changed and renewed, leases end and
     /// expire, and workers finish the tasks that they hold. The pause is kept in the store, whether the queue holds
-    /// tasks or not, and [`queue_stats`](Self::queue_stats) shows it.
+    /// tasks or not, and [`queue_stats`](Self::queue_stats) shows it: a queue that is paused exists, even if no task was
+    /// ever in it.
     ///
     /// ```
     /// use millpond::tasks::LEASE_DEFAULT;

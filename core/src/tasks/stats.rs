@@ -32,7 +32,7 @@ pub struct QueueStats {
     pub oldest_available_ms: Option<u64>,
     /// When the first of the current leases ends, in milliseconds since the Unix epoch; if all leases are equally
     /// long, that is the oldest one. `None` if no task is claimed.
-    pub oldest_lease_ms: Option<u64>,
+    pub first_lease_end_ms: Option<u64>,
     /// Tasks that were claimed before and cannot be claimed now because they are waiting to be tried again.
     pub retrying: u64,
 }
@@ -121,7 +121,7 @@ impl Operation for ReadQueueStats {
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
-    /// `{queue, size, available, claimed, retrying, future, max_claims, paused, oldest_available_ms, oldest_lease_ms, …}`.
+    /// `{queue, size, available, claimed, retrying, future, max_claims, paused, oldest_available_ms, first_lease_end_ms, …}`.
     fn decode(&self, reply: Reply) -> Result<Vec<QueueStats>> {
         let time = |reply| match reply {
             Reply::Int(-1) => Ok(None),
@@ -138,7 +138,7 @@ impl Operation for ReadQueueStats {
                 max_claims: replies.next()?.number()?,
                 paused: replies.next()?.flag()?,
                 oldest_available_ms: time(replies.next()?)?,
-                oldest_lease_ms: time(replies.next()?)?,
+                first_lease_end_ms: time(replies.next()?)?,
             })
         })
     }

@@ -27,7 +27,8 @@ pub struct Task {
     pub created_ms: u64,
     /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
     pub modified_ms: u64,
-    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
+    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none. After `at_ms` it still has
+    /// that name, and nobody holds it.
     pub claimant: Arc<str>,
     /// How often it was claimed; renewals do not count.
     pub claims: u32,

@@ -60,7 +60,8 @@ impl TaskFilter {
         Self { available: true, ..self }
     }
 
-    /// Only tasks that cannot be claimed now and were claimed before, and those in other selected states.
+    /// Only tasks that cannot be claimed now and were claimed before, and those in other selected states: those that are
+    /// leased, and those that wait to be tried again, which [`QueueStats`](super::QueueStats) counts as `retrying`.
     pub fn claimed(self) -> Self {
         Self { claimed: true, ..self }
     }

@@ -264,7 +264,7 @@ fn counts_follow_the_clock() {
         assert_eq!(stats.available, due as u64);
         let first_at = |is: &dyn Fn(&&Task) -> bool| tasks.iter().find(is).map(|task| task.at_ms);
         assert_eq!(stats.oldest_available_ms, first_at(&|task| task.at_ms <= now_ms));
-        assert_eq!(stats.oldest_lease_ms, first_at(&|task| task.claims > 0));
+        assert_eq!(stats.first_lease_end_ms, first_at(&|task| task.claims > 0));
         clock.advance(MINUTE * 280);
     }
 }
@@ -278,7 +278,7 @@ fn the_oldest_are_those_of_now() {
     let oldest = || {
         let stats = store.queue_stats(Filter::new().exact("q")).unwrap().pop()?;
         let since = |at_ms: Option<u64>| at_ms.map(|at_ms| at_ms as i64 - start_ms as i64);
-        Some((since(stats.oldest_available_ms), since(stats.oldest_lease_ms)))
+        Some((since(stats.oldest_available_ms), since(stats.first_lease_end_ms)))
     };
     let task = |id: &str, at_ms: u64| NewTask::new("q").id(id).at_ms(start_ms + at_ms);
     store.modify(Modification::new().insert(task("later", 5_000))).unwrap();

@@ -466,7 +466,7 @@ final class Layouts
             'max_claims' => 48,
             'paused' => 56,
             'oldest_available_ms' => 64,
-            'oldest_lease_ms' => 72,
+            'first_lease_end_ms' => 72,
             'retrying' => 80,
             '' => 88,
         ],

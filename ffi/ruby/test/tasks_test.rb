@@ -167,8 +167,8 @@ class TasksTest < MillpondTest
     assert_equal [["a/1", 2, 1, 1, 0, 1, false], ["a/2", 1, 1, 0, 0, 0, false], ["b", 2, 1, 0, 1, 2, true]],
                  stats.map { |of| of.to_a.take(7) }
     tasks = store.list("a/1").tasks
-    assert_equal tasks.map(&:at_ms), [stats[0].oldest_available_ms, stats[0].oldest_lease_ms]
-    assert_nil stats[1].oldest_lease_ms
+    assert_equal tasks.map(&:at_ms), [stats[0].oldest_available_ms, stats[0].first_lease_end_ms]
+    assert_nil stats[1].first_lease_end_ms
     store.resume("b")
     assert_equal({ "a/1" => 2, "a/2" => 1 }, store.queues(prefixes: "a/"))
     assert_equal({ "a/2" => 1, "b" => 2 }, store.queues(exact: %w[b none], prefixes: ["a/2"].each))

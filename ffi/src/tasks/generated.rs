@@ -44,7 +44,8 @@ pub struct millpond_task {
     /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
     /// epoch.
     pub modified_ms: u64,
-    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
+    /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none. After
+    /// `at_ms` it still has that name, and nobody holds it.
     pub claimant: millpond_bytes,
     /// How often it was claimed; renewals do not count.
     pub claims: u64,
@@ -356,7 +357,7 @@ pub struct millpond_task_queue_stats {
     pub oldest_available_ms: i64,
     /// When the first of the current leases ends, in milliseconds since the Unix epoch; if all
     /// leases are equally long, that is the oldest one. `MILLPOND_NOT_SET` if no task is claimed.
-    pub oldest_lease_ms: i64,
+    pub first_lease_end_ms: i64,
     /// Tasks that were claimed before and cannot be claimed now because they are waiting to be
     /// tried again.
     pub retrying: u64,
@@ -376,7 +377,7 @@ impl millpond_task_queue_stats {
             max_claims: from.max_claims.into(),
             paused: from.paused.into(),
             oldest_available_ms: from.oldest_available_ms.map_or(NOT_SET, |it| it as i64),
-            oldest_lease_ms: from.oldest_lease_ms.map_or(NOT_SET, |it| it as i64),
+            first_lease_end_ms: from.first_lease_end_ms.map_or(NOT_SET, |it| it as i64),
             retrying: from.retrying,
         }
     }
@@ -1020,7 +1021,8 @@ pub struct millpond_task_filter {
     /// Only tasks that can be claimed now, and those in other selected states.
     pub available: c_bool,
     /// Only tasks that cannot be claimed now and were claimed before, and those in other selected
-    /// states.
+    /// states: those that are leased, and those that wait to be tried again, which
+    /// `millpond_task_queue_stats` counts as `retrying`.
     pub claimed: c_bool,
     /// Only tasks that cannot be claimed now and were never claimed, and those in other selected
     /// states.

@@ -298,7 +298,8 @@ pub unsafe extern "C" fn millpond_tasks_queue_stats(
 /// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
 /// resumed. Everything else continues: tasks are inserted, changed and renewed, leases end and
 /// expire, and workers finish the tasks that they hold. The pause is kept in the store, whether
-/// the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+/// the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it: a queue that is
+/// paused exists, even if no task was ever in it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
 /// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.

@@ -320,7 +320,7 @@ function queueStats(reader) {
     maxClaims: reader.one(),
     paused: reader.one(),
     oldestAvailableMs: reader.one(),
-    oldestLeaseMs: reader.one(),
+    firstLeaseEndMs: reader.one(),
     retrying: reader.one()
   }
 }

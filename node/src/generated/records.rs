@@ -325,7 +325,7 @@ impl Push for millpond::tasks::QueueStats {
         self.max_claims.push(list)?;
         self.paused.push(list)?;
         self.oldest_available_ms.push(list)?;
-        self.oldest_lease_ms.push(list)?;
+        self.first_lease_end_ms.push(list)?;
         self.retrying.push(list)
     }
 }

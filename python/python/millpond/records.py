@@ -514,7 +514,7 @@ class QueueStats(NamedTuple):
     """The time since which the oldest available task has been available, in milliseconds since
     the Unix epoch; None if no task is available.
     """
-    oldest_lease_ms: int | None
+    first_lease_end_ms: int | None
     """When the first of the current leases ends, in milliseconds since the Unix epoch; if all
     leases are equally long, that is the oldest one. None if no task is claimed.
     """
@@ -531,11 +531,11 @@ class QueueStats(NamedTuple):
         return _EPOCH + datetime.timedelta(milliseconds=self.oldest_available_ms)
 
     @property
-    def oldest_lease(self) -> datetime.datetime | None:
-        """The same as ``oldest_lease_ms``, as a datetime in UTC."""
-        if self.oldest_lease_ms is None:
+    def first_lease_end(self) -> datetime.datetime | None:
+        """The same as ``first_lease_end_ms``, as a datetime in UTC."""
+        if self.first_lease_end_ms is None:
             return None
-        return _EPOCH + datetime.timedelta(milliseconds=self.oldest_lease_ms)
+        return _EPOCH + datetime.timedelta(milliseconds=self.first_lease_end_ms)
 
 
 class Renewed(NamedTuple):

@@ -108,7 +108,8 @@ impl Task {
         when::from_ms(py, self.core.modified_ms)
     }
 
-    /// The claimant that holds it until ``at_ms``, or that set ``at_ms``; empty if there is none.
+    /// The claimant that holds it until ``at_ms``, or that set ``at_ms``; empty if there is none. After
+    /// ``at_ms`` it still has that name, and nobody holds it.
     #[getter]
     fn claimant(&self) -> &str {
         &self.core.claimant

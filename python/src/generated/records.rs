@@ -439,7 +439,7 @@ impl ToPython for millpond::tasks::QueueStats {
             max_claims,
             paused,
             oldest_available_ms,
-            oldest_lease_ms,
+            first_lease_end_ms,
             retrying,
             ..
         } = self;
@@ -452,7 +452,7 @@ impl ToPython for millpond::tasks::QueueStats {
             max_claims.to_python(py, text)?,
             paused.to_python(py, text)?,
             oldest_available_ms.to_python(py, text)?,
-            oldest_lease_ms.to_python(py, text)?,
+            first_lease_end_ms.to_python(py, text)?,
             retrying.to_python(py, text)?,
         ];
         named_tuple(class!(py, "QueueStats"), PyTuple::new(py, values)?)

@@ -812,7 +812,7 @@ impl Ours<'_> {
                         claims,
                         paused,
                         available,
-                        time(of.oldest_lease_ms),
+                        time(of.first_lease_end_ms),
                     ];
                     (of.queue.as_ref().to_owned(), counts)
                 });

@@ -248,8 +248,10 @@ fn a_refused_end_releases_the_task_and_is_reported() {
                 Ok(job.delete().insert(NewTask::new("out")).insert_doc(again).depend(none))
             })
             .expect("the store is there");
-        let refused = |kind, attempt| (kind, attempt, ErrorKind::Dependency, true);
-        let all = [refused(ReportKind::Refused, 0), refused(ReportKind::Dead, 1)];
+        let all = [
+            (ReportKind::Refused, 0, ErrorKind::Dependency, true),
+            (ReportKind::Dead, 1, ErrorKind::DeadLetter, true),
+        ];
         assert_eq!(*told.lock().expect("the store is there"), all, "{url}");
         let task =
             store.claim(["q/err"], LEASE).expect("it is not over").expect("the store is there");

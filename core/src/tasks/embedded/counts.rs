@@ -13,7 +13,7 @@ pub(super) struct Counts {
     pub(super) max_claims: u64,
     pub(super) is_paused: bool,
     pub(super) oldest_available_ms: Option<u64>,
-    pub(super) oldest_lease_ms: Option<u64>,
+    pub(super) first_lease_end_ms: Option<u64>,
     /// Until when the counts stay valid if nothing changes, excluding that time.
     pub(super) until_ms: u64,
 }
@@ -61,7 +61,7 @@ impl Counts {
             self.max_claims,
             self.is_paused.into(),
             time(self.oldest_available_ms),
-            time(self.oldest_lease_ms),
+            time(self.first_lease_end_ms),
             self.until_ms,
         ]
     }
@@ -89,7 +89,7 @@ impl Counts {
             max_claims,
             is_paused: paused > 0,
             oldest_available_ms: time(oldest),
-            oldest_lease_ms: time(lease),
+            first_lease_end_ms: time(lease),
             until_ms,
         }
     }
@@ -116,7 +116,7 @@ mod tests {
                         max_claims: n,
                         is_paused: true,
                         oldest_available_ms: Some(n),
-                        oldest_lease_ms: Some(n),
+                        first_lease_end_ms: Some(n),
                         until_ms: n,
                     });
                 }
@@ -130,7 +130,7 @@ mod tests {
                 let all = [counts.available, counts.claimed, counts.future, counts.max_claims];
                 assert!(all.iter().all(|number| *number == n), "{counts:?}");
                 assert_eq!(counts.until_ms, n);
-                let times = [counts.oldest_available_ms, counts.oldest_lease_ms];
+                let times = [counts.oldest_available_ms, counts.first_lease_end_ms];
                 assert_eq!(times, [(n > 0).then_some(n); 2]);
                 last = n;
             }

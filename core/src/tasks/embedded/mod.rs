@@ -395,7 +395,7 @@ impl State {
                 max_claims: counts.max_claims as u32,
                 paused: counts.is_paused,
                 oldest_available_ms: counts.oldest_available_ms,
-                oldest_lease_ms: counts.oldest_lease_ms,
+                first_lease_end_ms: counts.first_lease_end_ms,
             })
         });
         counted.take(filter.limit_or_most()).collect()

@@ -340,7 +340,7 @@ fn check_state(state: &State) {
             guard.records().filter(is).map(|record| record.at_ms).min()
         };
         assert_eq!(stats.oldest_available_ms, first(&is_available), "{}", queue.name);
-        assert_eq!(stats.oldest_lease_ms, first(&is_leased), "{}", queue.name);
+        assert_eq!(stats.first_lease_end_ms, first(&is_leased), "{}", queue.name);
         if let Some(told) = told {
             // Until then they are the same.
             assert_eq!(told, counts::Counts { until_ms: told.until_ms, ..stats }, "{}", queue.name);

@@ -206,7 +206,7 @@ impl Content for Queue {
             max_claims: self.claims.last_key_value().map_or(0, |(claims, _)| (*claims).into()),
             is_paused: self.is_paused,
             oldest_available_ms: self.next_at_ms().filter(|at_ms| *at_ms <= self.counted_ms),
-            oldest_lease_ms: self.leases.range((self.counted_ms + 1, 0)..).next().map(|at| at.0),
+            first_lease_end_ms: self.leases.range((self.counted_ms + 1, 0)..).next().map(|at| at.0),
             until_ms: self.due_ms.min(expires_ms),
         }
     }

@@ -21,7 +21,7 @@ final class QueueStats
      * @param bool     $paused            whether it is paused, so that claims find nothing in it
      * @param int|null $oldestAvailableMs the time since which the oldest available task has been available, in
      *                                    milliseconds since the Unix epoch; null if no task is available
-     * @param int|null $oldestLeaseMs     when the first of the current leases ends, in milliseconds since the Unix
+     * @param int|null $firstLeaseEndMs   when the first of the current leases ends, in milliseconds since the Unix
      *                                    epoch; if all leases are equally long, that is the oldest one. null if no
      *                                    task is claimed
      * @param int      $retrying          tasks that were claimed before and cannot be claimed now because they are
@@ -36,7 +36,7 @@ final class QueueStats
         public readonly int $maxClaims,
         public readonly bool $paused,
         public readonly ?int $oldestAvailableMs,
-        public readonly ?int $oldestLeaseMs,
+        public readonly ?int $firstLeaseEndMs,
         public readonly int $retrying,
     ) {
     }

@@ -33,7 +33,8 @@ final class Task
      * @param int                   $modifiedMs when it was last inserted, claimed, renewed or changed, in
      *                                          milliseconds since the Unix epoch
      * @param string                $claimant   the claimant that holds it until `atMs`, or that set `atMs`; empty
-     *                                          if there is none
+     *                                          if there is none. After `atMs` it still has that name, and nobody
+     *                                          holds it
      * @param int                   $claims     how often it was claimed; renewals do not count
      * @param int                   $attempt    how often it was tried, as recorded by its workers
      * @param string                $err        what went wrong, as recorded by its workers

@@ -250,7 +250,7 @@ interface TaskStoreInterface
      * Pauses a queue: claims find nothing in it, as if it held no available task, until it is resumed.
      * Everything else continues: tasks are inserted, changed and renewed, leases end and expire, and workers
      * finish the tasks that they hold. The pause is kept in the store, whether the queue holds tasks or not,
-     * and queueStats() shows it.
+     * and queueStats() shows it: a queue that is paused exists, even if no task was ever in it.
      *
      * @param string $queue the queue's name, 1 to 64 KiB
      *
@@ -287,7 +287,8 @@ interface TaskStoreInterface
      * @param bool               $available   only tasks that can be claimed now, and those in other selected
      *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those in other selected states
+     *                                        those in other selected states: those that are leased, and those that
+     *                                        wait to be tried again, which `QueueStats` counts as `retrying`
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available
@@ -322,7 +323,8 @@ interface TaskStoreInterface
      * @param bool               $available   only tasks that can be claimed now, and those in other selected
      *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those in other selected states
+     *                                        those in other selected states: those that are leased, and those that
+     *                                        wait to be tried again, which `QueueStats` counts as `retrying`
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available
@@ -360,7 +362,8 @@ interface TaskStoreInterface
      * @param bool               $available   only tasks that can be claimed now, and those in other selected
      *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those in other selected states
+     *                                        those in other selected states: those that are leased, and those that
+     *                                        wait to be tried again, which `QueueStats` counts as `retrying`
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available

@@ -138,7 +138,7 @@ module Millpond
     # Pauses a queue: claims find nothing in it, as if it held no available task, until it is {#resume resumed}.
     # Everything else continues: tasks are inserted, changed and renewed, leases end and expire, and workers finish
     # the tasks that they hold. The pause is kept in the store, whether the queue holds tasks or not, and
-    # {#queue_stats} shows it.
+    # {#queue_stats} shows it: a queue that is paused exists, even if no task was ever in it.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
     # @return [nil]
@@ -191,7 +191,8 @@ module Millpond
     #   other client during the step, which takes about 8 ms with 1,000 tasks
     # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
     # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
-    #   selected states
+    #   selected states: those that are leased, and those that wait to be tried again, which {QueueStats} counts as
+    #   `retrying`
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available
@@ -235,7 +236,8 @@ module Millpond
     #   other client during the step, which takes about 8 ms with 1,000 tasks
     # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
     # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
-    #   selected states
+    #   selected states: those that are leased, and those that wait to be tried again, which {QueueStats} counts as
+    #   `retrying`
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available
@@ -276,7 +278,8 @@ module Millpond
     #   other client during the step, which takes about 8 ms with 1,000 tasks
     # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
     # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
-    #   selected states
+    #   selected states: those that are leased, and those that wait to be tried again, which {QueueStats} counts as
+    #   `retrying`
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available

@@ -440,7 +440,8 @@ class TaskStore:
         """Pauses a queue: claims find nothing in it, as if it held no available task, until it is
         resumed. Everything else continues: tasks are inserted, changed and renewed, leases end
         and expire, and workers finish the tasks that they hold. The pause is kept in the store,
-        whether the queue holds tasks or not, and :meth:`queue_stats` shows it.
+        whether the queue holds tasks or not, and :meth:`queue_stats` shows it: a queue that is
+        paused exists, even if no task was ever in it.
 
         :param queue: the queue's name, 1 to 64 KiB
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits;
@@ -487,7 +488,8 @@ class TaskStore:
           serves no other client during the step, which takes about 8 ms with 1,000 tasks
         :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          in other selected states
+          in other selected states: those that are leased, and those that wait to be tried again,
+          which :class:`QueueStats` counts as ``retrying``
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available
@@ -541,7 +543,8 @@ class TaskStore:
           serves no other client during the step, which takes about 8 ms with 1,000 tasks
         :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          in other selected states
+          in other selected states: those that are leased, and those that wait to be tried again,
+          which :class:`QueueStats` counts as ``retrying``
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available
@@ -600,7 +603,8 @@ class TaskStore:
           serves no other client during the step, which takes about 8 ms with 1,000 tasks
         :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          in other selected states
+          in other selected states: those that are leased, and those that wait to be tried again,
+          which :class:`QueueStats` counts as ``retrying``
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available

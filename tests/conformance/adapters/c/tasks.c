@@ -288,7 +288,7 @@ static json_t *call_queue_stats(struct request *request) {
                             json_number(stats->future), "max_claims",
                             json_number(stats->max_claims), "paused", stats->paused == 1,
                             "oldest_available_ms", optional_time(stats->oldest_available_ms),
-                            "oldest_lease_ms", optional_time(stats->oldest_lease_ms)));
+                            "first_lease_end_ms", optional_time(stats->first_lease_end_ms)));
     }
     millpond_tasks_result_free(result);
     return list;

@@ -55,7 +55,7 @@ pub(super) fn queue_stats(of: &QueueStats) -> Value {
     json!({
         "queue": &*of.queue, "size": of.size, "available": of.available, "claimed": of.claimed,
         "retrying": of.retrying, "future": of.future, "max_claims": of.max_claims, "paused": of.paused,
-        "oldest_available_ms": of.oldest_available_ms, "oldest_lease_ms": of.oldest_lease_ms,
+        "oldest_available_ms": of.oldest_available_ms, "first_lease_end_ms": of.first_lease_end_ms,
     })
 }
 

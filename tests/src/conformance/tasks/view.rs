@@ -120,7 +120,7 @@ fn check_counts(stats: &Value, tasks: &[Value]) -> Result<()> {
     let claims = tasks.iter().filter_map(|task| task["claims"].as_u64()).max().unwrap_or(0);
     let is_same = number("size") == tasks.len() as u64 && number("max_claims") == claims;
     let sum = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
-    for (time, count) in [("oldest_available_ms", "available"), ("oldest_lease_ms", "claimed")] {
+    for (time, count) in [("oldest_available_ms", "available"), ("first_lease_end_ms", "claimed")] {
         let is_none = number(count) == 0;
         let is_listed = tasks.iter().any(|task| task["at_ms"] == stats[time]);
         if stats[time].is_null() != is_none || !(is_none || is_listed || expiring) {

@@ -95,7 +95,7 @@ module Millpond
     structure :task_position, at_ms: :uint64, id: Bytes
     structure :doc_position, key: Bytes, secondary_key: Bytes, id: Bytes
     structure :task_queue_stats, queue: Bytes, size: :uint64, available: :uint64, claimed: :uint64, future: :uint64,
-      max_claims: :uint64, paused: :uint64, oldest_available_ms: :int64, oldest_lease_ms: :int64, retrying: :uint64
+      max_claims: :uint64, paused: :uint64, oldest_available_ms: :int64, first_lease_end_ms: :int64, retrying: :uint64
     structure :task_namespace_stats, namespace_name: Bytes, size: :uint64, claimed: :uint64
     structure :new_task, size: :size_t, queue: Bytes, id: Bytes, value: Bytes, at_ms: :int64, delay_ms: :int64,
       attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, dedup_window_ms: :int64, skip_colliding: :bool,

@@ -41,7 +41,8 @@ module Millpond
     #   epoch
     attr_reader :modified_ms
 
-    # @return [String] the claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none
+    # @return [String] the claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
+    #   After `at_ms` it still has that name, and nobody holds it
     attr_reader :claimant
 
     # @return [Integer] how often it was claimed; renewals do not count
@@ -609,7 +610,7 @@ module Millpond
   # @!attribute [r] oldest_available_ms
   #   @return [Integer, nil] the time since which the oldest available task has been available, in milliseconds
   #     since the Unix epoch; nil if no task is available
-  # @!attribute [r] oldest_lease_ms
+  # @!attribute [r] first_lease_end_ms
   #   @return [Integer, nil] when the first of the current leases ends, in milliseconds since the Unix epoch; if all
   #     leases are equally long, that is the oldest one. nil if no task is claimed
   # @!attribute [r] retrying
@@ -622,7 +623,7 @@ module Millpond
   #   store.insert("inbox", value: 8, delay: 60)
   #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.future] } # => [["inbox", 1, 1]]
   QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims, :paused,
-    :oldest_available_ms, :oldest_lease_ms, :retrying)
+    :oldest_available_ms, :first_lease_end_ms, :retrying)
 
   # The new versions of what was renewed, in the order of the arguments.
   #
@@ -902,11 +903,11 @@ module Millpond
     end
 
     def self.task_queue_stats(row, texts)
-      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms,
-        retrying = row
+      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms,
+        first_lease_end_ms, retrying = row
       QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims, paused == 1,
-        (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (oldest_lease_ms unless
-        oldest_lease_ms == Native::NOT_SET), retrying).freeze
+        (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (first_lease_end_ms unless
+        first_lease_end_ms == Native::NOT_SET), retrying).freeze
     end
 
     def self.task_namespace_stats(row, texts)
