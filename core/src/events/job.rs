@@ -82,6 +82,10 @@ impl lease::Held for HeldEvent {
         self.is_cancelled
     }
 
+    fn has_moved(error: &Error) -> bool {
+        is_stale(error)
+    }
+
     fn failed<M: Mode>(&self, client: &Client<M>, error: &Error) {
         if !is_stale(error) {
             return;

@@ -40,6 +40,11 @@ pub(crate) trait Held: Clone + Send + 'static {
         false
     }
 
+    /// Whether a renewal failed because what is held is elsewhere by now, where the next one finds it.
+    fn has_moved(_error: &Error) -> bool {
+        false
+    }
+
     /// Receives the error of a renewal that failed and is tried again.
     fn failed<M: Mode>(&self, _client: &Client<M>, _error: &Error) {}
 
@@ -274,8 +279,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
                 state.held.failed(&client, error);
             }
             let contact = state.contact.clone();
-            let error = renewed.as_ref().err().filter(|error| error.retry() != Retry::Never);
-            let error = error.map(Error::copy);
+            let is_away = |error: &&Error| error.retry() != Retry::Never && !H::has_moved(error);
+            let error = renewed.as_ref().err().filter(is_away).map(Error::copy);
             let outcome = renewed.map(|output| state.held.renewed(output)).into();
             let next = state.renewal.handle(sent, Instant::now(), outcome);
             self.settle(state, next);
