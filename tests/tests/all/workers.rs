@@ -222,3 +222,28 @@ fn an_outage_is_reported_by_a_renewal() {
     let told: Vec<_> = kinds(&seen).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(told, [ReportKind::Away, ReportKind::Back, ReportKind::Done]);
 }
+
+/// A renewal that finds its event moved to another partition looks there the next time; nothing is away.
+#[test]
+fn a_reshard_is_no_outage() {
+    let server = Redis::start();
+    let client = connect(&format!("{}?renew_every=10ms", server.url()));
+    let queue = client.to_async().events("happened");
+    let events = (0..20).map(|key| NewEvent::new("1").key(key.to_string()));
+    client.events("happened").publish_many(events).expect("the queue is there");
+    let seen = Seen::default();
+    let worker = queue.worker().concurrency(20).lease(Duration::from_secs(9)).tell_all(true);
+    let worker = worker.on_report(hook!(seen));
+    block_on(async {
+        let work = async |job: &millpond::events::Job<millpond::Async>| {
+            if *job.event().key == *b"7" {
+                queue.reshard(8).await.expect("the server is there");
+            }
+            // Some of these were renewed before the move, and all are renewed after it.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        };
+        worker.drain(work).await.expect("the server is there");
+    });
+    let told = kinds(&seen);
+    assert!(told.iter().all(|(kind, _)| *kind != ReportKind::Away), "{told:?}");
+}
