@@ -48,9 +48,9 @@ module Millpond
     # Installs a job with its handler, in this object. The handler is called with a {Slice}.
     #
     # It returns how many items it worked on. nil and true are one item; 0 and false say that there was nothing to do,
-    # and the job runs less often for a while. Any other value is a failure, and so is any error but those that end a
-    # program, such as SystemExit and Interrupt, which pass, as `throw` does. A failure is counted and goes to
-    # {#on_error}, and not to the caller of {#enlist}. Nothing is tried again; the next slice of the job does it.
+    # and a job per second runs less often for a while. Any other value is a failure, and so is any error but those
+    # that end a program, such as SystemExit and Interrupt, which pass, as `throw` does. A failure is counted and goes
+    # to {#on_error}, and not to the caller of {#enlist}. Nothing is tried again; the next slice of the job does it.
     #
     # @param id [String] the id of the job, 1 to 64 bytes of UTF-8 without control characters
     # @param handler [#call, nil] instead of the block
