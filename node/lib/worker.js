@@ -288,7 +288,7 @@ class Working {
     if (onEvent !== undefined) call(onEvent, report)
     if (!report.isTrouble) return
     const { error, job } = report
-    const name = report.kind === 'dead' && job !== undefined ? this.#kind.name(job) : undefined
+    const name = report.kind === 'dead' && job ? this.#kind.name(job) : undefined
     const cause = this.#causes.get(name)
     this.#causes.delete(name)
     if (cause !== undefined) error.cause = cause.thrown
