@@ -9,7 +9,7 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_shuffle_receipt' => 24, 'millpond_shuffle_message' => 48,
     'millpond_shuffle_dead_letter' => 72, 'millpond_shuffle_stream_stats' => 32,
     'millpond_task' => 160, 'millpond_doc' => 128, 'millpond_task_id' => 24, 'millpond_doc_id' => 40,
-    'millpond_new_task' => 136, 'millpond_task_change' => 168, 'millpond_new_doc' => 96,
+    'millpond_new_task' => 144, 'millpond_task_change' => 168, 'millpond_new_doc' => 96,
     'millpond_doc_change' => 80, 'millpond_tasks_modification' => 152, 'millpond_task_position' => 24,
     'millpond_doc_position' => 48, 'millpond_tasks_data' => 152, 'millpond_task_query' => 48,
     'millpond_doc_query' => 64, 'millpond_tasks_filter' => 48, 'millpond_task_filter' => 72,

@@ -200,7 +200,7 @@ class EventQueue:
         >>> millpond.connect("memory:").events("orders").publish_call("paid")
         Traceback (most recent call last):
             ...
-        millpond.errors.InvalidArgumentError: memory: and file: have no transactions to publish with: publish it, or ack_with it
+        millpond.errors.InvalidArgumentError: events.publish_call: memory: and file: have no transactions to publish with: publish it, or ack_with it
         """
         return self._native.publish_call(
             payload,

@@ -149,18 +149,13 @@ class Working(Generic[Held]):
         except FAILURES as failure:
             if self._signals.have_raised(failure):
                 raise
-            kind, *rest = ending(failure)
-            is_last = isinstance(failure, Reject) or (job.is_last_attempt and not is_said(failure))
-            if is_last:
-                self._causes[str(job)] = job, failure
             try:
-                self._run.fail(native, kind, *rest)
+                is_cause = self._end_failed(native, job, failure)
             except (TypeError, ValueError) as wrong:
                 # What the handler raised cannot be read.
-                is_last, failure = False, wrong
-                self._causes.pop(str(job), None)
-                self._run.fail(native, *ending(wrong))
-            if not is_last and not is_said(failure):
+                failure = wrong
+                is_cause = self._end_failed(native, job, failure)
+            if not is_cause and not is_said(failure):
                 await self._fail(job, failure)
 
         except SystemExit as ended:
@@ -169,6 +164,14 @@ class Working(Generic[Held]):
                 kind, *rest = ending(ended)
                 self._run.fail(native, kind, *rest)
             raise
+
+    def _end_failed(self, native: Any, job: Any, failure: BaseException) -> bool:
+        """Ends a job whose handler raised this. Returns whether it is the cause of another report, which comes."""
+        is_cause = isinstance(failure, Reject) or (job.is_last_attempt and not is_said(failure))
+        if is_cause:
+            self._causes[str(job)] = job, failure
+        self._run.fail(native, *ending(failure))
+        return is_cause
 
     async def _fail(self, job: Held, failure: BaseException) -> None:
         if self._on_error is not None:
