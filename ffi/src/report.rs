@@ -76,11 +76,12 @@ impl<T> Report<T> {
         of: impl FnOnce(&J) -> T,
         point: impl FnOnce(&mut millpond_report_data, &T),
     ) -> Box<Self> {
+        let is_trouble = from.is_trouble();
         let error = from.error.map_or(0, |error| handle::make(error::Failure::new(&error)));
         let number = generated::ALL.iter().position(|(kind, _)| *kind == from.kind);
         let mut data = millpond_report_data {
             kind: number.map_or(0, |number| number as u32 + 1),
-            is_trouble: from.kind.is_trouble(),
+            is_trouble,
             message: millpond_bytes::of(from.message.as_bytes()),
             error: error as *const millpond_error,
             task: ptr::null(),

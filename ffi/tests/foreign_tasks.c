@@ -17,9 +17,9 @@ static void steps_over_hiredis(const struct backend *backend) {
     OK(millpond_tasks_keys(S("foreign"), &keys, &error));
     CHECK(millpond_keys_length(keys) == 10);
     CHECK(is(*millpond_keys_data(keys), "{foreign}:tasks"));
-    reply = redis_script(redis, "tasks.modify", keys, 10, 21,
+    reply = redis_script(redis, "tasks.modify", keys, 10, 22,
                          (const char *[]){"bob", "bob", "1", "0", "0", "0", "0", "0", "0", "0", "t", "q",
-                                          "+0", "0", "", "0", "", "", "1", "{\"n\": 1}", "0"});
+                                          "+0", "0", "", "0", "", "0", "", "1", "{\"n\": 1}", "0"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->element[0]->integer == 1);
     freeReplyObject(reply);
     result = claim(store, "q");

@@ -93,12 +93,13 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
 static void count_report(const millpond_tasks_report *report, void *context) {
     struct handling *handling = context;
     const millpond_report_data *data = millpond_tasks_report_data(report);
-    bool has_error = data->kind == MILLPOND_REPORT_REFUSED;
+    bool is_dead = data->kind == MILLPOND_REPORT_DEAD;
+    bool has_error = data->kind == MILLPOND_REPORT_REFUSED || is_dead;
     CHECK(data->task->task_count == 1 && data->message.length > data->task->tasks->id.length);
     CHECK((data->error != NULL) == has_error);
-    CHECK(data->is_trouble == (has_error || data->kind == MILLPOND_REPORT_DEAD));
+    CHECK(data->is_trouble == has_error);
     if (has_error)
-        CHECK(millpond_error_code(data->error) == MILLPOND_DEPENDENCY);
+        CHECK(millpond_error_code(data->error) == (is_dead ? MILLPOND_DEAD_LETTER : MILLPOND_DEPENDENCY));
     handling->reports[data->kind]++;
 }
 

@@ -125,7 +125,7 @@ impl<R: Run> Told<R> {
     /// The event, if JavaScript is to have it.
     fn heard(&self, event: Event<R::Job>) -> Option<Event<R::Job>> {
         let Event::Report(report) = &event else { return Some(event) };
-        (self.tells_all || report.kind.is_trouble()).then_some(event)
+        (self.tells_all || report.is_trouble()).then_some(event)
     }
 }
 
@@ -150,7 +150,7 @@ impl<R: Run> Handle<Told<R>> {
 
     fn push_report(&self, report: Report<R::Job>, list: &mut List<'_>) -> Done {
         list.value(report.kind.name())?;
-        list.value(report.kind.is_trouble())?;
+        list.value(report.is_trouble())?;
         list.value(report.message)?;
         match report.error {
             Some(error) => list.failure(&error)?,

@@ -284,10 +284,12 @@ fn told<J: ToPython>(
         Told::Failed(error) => {
             ("failed", errors::exception(py, &error).into_value(py)).into_bound_py_any(py)
         }
-        Told::Report(Report { kind, job, error, message, .. }) => {
+        Told::Report(report) => {
+            let is_trouble = report.is_trouble();
+            let Report { kind, job, error, message, .. } = report;
             let error = error.map(|error| errors::exception(py, &error).into_value(py));
             let job = job.map(|job| job.to_python(py, text)).transpose()?;
-            ("report", kind.name(), job, error, message, kind.is_trouble()).into_bound_py_any(py)
+            ("report", kind.name(), job, error, message, is_trouble).into_bound_py_any(py)
         }
     }
 }

@@ -209,8 +209,14 @@ impl<M: Mode> EventQueue<M> {
     }
 
     fn end(&self, receipt: Receipt, end: End) -> M::Reply<()> {
+        let operation = match end {
+            End::Done => "events.ack",
+            End::Failed(..) => "events.nack",
+            End::Released(_) => "events.release",
+            End::Dead(_) => "events.dead_letter",
+        };
         let checked = end.check().map(|()| vec![Settlement { receipt, end }]);
-        self.call("events.end", checked, async |calls, ends| match calls.settle(ends).await?[0] {
+        self.call(operation, checked, async |calls, ends| match calls.settle(ends).await?[0] {
             Settled::Lost => Err(taken_over()),
             _ => Ok(()),
         })
@@ -400,7 +406,7 @@ impl<M: Mode> EventQueue<M> {
         at: When,
     ) -> M::Reply<Vec<Rescheduled>> {
         let checked = limits::when(at).and_then(|()| check_ids(ids));
-        self.call("events.reschedule_to", checked, async move |calls, ids| {
+        self.call("events.reschedule", checked, async move |calls, ids| {
             let make = |partition, _, ids| Reschedule::new(partition, ids, at);
             calls.spread(ids, 0, make, |rescheduled| rescheduled).await
         })
@@ -475,7 +481,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn pause(&self) -> M::Reply<()> {
-        self.set_paused(true)
+        self.set_paused("events.pause", true)
     }
 
     /// Resumes delivery after a [`pause`](Self::pause).
@@ -483,11 +489,11 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn resume(&self) -> M::Reply<()> {
-        self.set_paused(false)
+        self.set_paused("events.resume", false)
     }
 
-    fn set_paused(&self, paused: bool) -> M::Reply<()> {
-        self.call("events.set_paused", Ok(()), async move |calls, ()| {
+    fn set_paused(&self, operation: &'static str, paused: bool) -> M::Reply<()> {
+        self.call(operation, Ok(()), async move |calls, ()| {
             let change = |known: Option<&Config>| {
                 Ok(Config { paused, ..known.cloned().unwrap_or_default() })
             };

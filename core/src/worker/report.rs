@@ -27,7 +27,8 @@ pub struct Report<J> {
     /// The job that it happened to; `None` if it concerns the whole worker.
     pub job: Option<J>,
     /// What to tell a person or an error tracker; for every trouble there is one. That of a job that was put aside has
-    /// the kind `DEAD_LETTER`; if the library refused the end of the job, its source says why.
+    /// the kind `DEAD_LETTER`; if the library refused the end of the job, its source says why. That of a handler on a
+    /// thread that took too long has the kind `TIMEOUT`.
     pub error: Option<Error>,
     /// The whole report in one line, for logs.
     pub message: String,
@@ -133,6 +134,13 @@ impl<J> Report<J> {
             (_, own, error) => error.or(own),
         };
         Self { kind, job: Some(job), error, message }
+    }
+
+    /// Whether it needs attention: it is logged by default. Its kind [says so](ReportKind::is_trouble), or a handler on a
+    /// thread took longer than its `timeout`, of which nothing else tells.
+    pub fn is_trouble(&self) -> bool {
+        let is_late = self.kind == ReportKind::Retried && self.error.is_some();
+        is_late || self.kind.is_trouble()
     }
 
     pub(crate) fn map<K>(self, job: impl FnOnce(J) -> K) -> Report<K> {

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use super::lease::Contact;
 use super::outage::{Outage, Steps};
 use super::poll_loop::{Drive, PollLoop, Source, Watch};
-use super::report::{JobCounts, Report};
+use super::report::{JobCounts, Report, ReportKind};
 use super::settings::check_concurrency;
 use super::stop::Stoppable;
 use crate::client::{Async, Blocking};
@@ -637,7 +637,12 @@ impl<Q: Queue> Run<Q> {
         for (Sending { end, overdue, tries, is_unsure }, result) in results {
             let error = result.as_ref().err().map(Error::copy);
             match self.queue.ended(end, result, is_unsure) {
-                Ended::Done(report) => {
+                Ended::Done(mut report) => {
+                    // No handler has raised anything that would tell of it.
+                    if overdue.is_some() && report.kind == ReportKind::Retried {
+                        let late = Error::new(ErrorKind::Timeout, &*report.message);
+                        report.error = Some(late);
+                    }
                     reports.push(report);
                     ended.extend(overdue);
                 }

@@ -65,9 +65,10 @@ class ExamplesTest < MillpondTest
     # Four threads print them, in any order.
     assert_equal %w[all ann bob cy dee eve], printed.scan(/^sending to (\w+)$/).flatten.sort
     assert_match(/^6 mails archived\n\z/, printed)
-    2.times { assert_match(/[56] mails to send/, output_of(example("tasks_producer"), url)) }
+    # One mail is sent once, however often the producer runs.
+    2.times { assert_includes output_of(example("tasks_producer"), url), "5 mails to send" }
     # Two at the same time work on them, and the last to end archives what is left.
-    assert_equal 11, work("tasks_worker", 2, url, 11).scan(/^(\d+) mails archived/).flatten.sum(&:to_i)
+    assert_equal 10, work("tasks_worker", 2, url, 10).scan(/^(\d+) mails archived/).flatten.sum(&:to_i)
     assert_includes output_of(example("tasks"), url), "after 2 attempts"
   end
 

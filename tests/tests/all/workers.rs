@@ -247,3 +247,22 @@ fn a_reshard_is_no_outage() {
     let told = kinds(&seen);
     assert!(told.iter().all(|(kind, _)| *kind != ReportKind::Away), "{told:?}");
 }
+
+/// It raised nothing, and is tried again: nothing else tells of it.
+#[test]
+fn a_handler_on_a_thread_that_takes_too_long_is_told_of() {
+    let store = connect("memory:").tasks("s");
+    store.insert("q", "1").expect("the store is there");
+    let troubles = Arc::new(Mutex::new(Vec::new()));
+    let seen = troubles.clone();
+    let worker = store.worker(["q"]).timeout(TOO_LONG).on_report(move |report| {
+        if report.is_trouble() {
+            let error = report.error.as_ref().map(millpond::Error::kind);
+            seen.lock().expect("nothing panics").push((report.kind, error));
+        }
+    });
+    worker.drain(|job| wait_until(|| job.is_lost())).expect("the store is there");
+    let late = (ReportKind::Retried, Some(ErrorKind::Timeout));
+    let refused = (ReportKind::Lost, Some(ErrorKind::LeaseLost));
+    assert_eq!(*troubles.lock().expect("nothing panics"), [late, refused]);
+}
