@@ -3079,9 +3079,10 @@ export interface EventConfig {
 /** What {@link EventQueue.configure} changes; what is left out stays as it is, or has its default in a new queue. */
 export interface EventConfigChange {
   /**
-   * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do
-   * not wait for each other, and may run on different servers of a cluster. A queue that exists
-   * keeps its number, whatever this says: {@link EventQueue.reshard} changes it.
+   * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
+   * changes nothing: {@link EventQueue.reshard} does. Steps of different partitions do not wait for
+   * each other, and may run on different servers of a cluster. A queue that exists keeps its
+   * number, whatever this says: {@link EventQueue.reshard} changes it.
    */
   partitions?: number | bigint | undefined
   /** How long an event is leased to its receiver; 30 s in a new queue. In milliseconds. */

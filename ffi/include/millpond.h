@@ -3171,10 +3171,11 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
-     * do not wait for each other, and may run on different servers of a cluster. A queue that
-     * exists keeps its number, whatever this says: `millpond_events_reshard` changes it.
-     * `MILLPOND_NOT_SET`: it stays as it is.
+     * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
+     * changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
+     * for each other, and may run on different servers of a cluster. A queue that exists keeps its
+     * number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
+     * stays as it is.
      */
     int64_t partitions;
     /**

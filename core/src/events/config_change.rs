@@ -30,7 +30,8 @@ impl ConfigChange {
         Self::default()
     }
 
-    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do not wait for each
+    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it changes nothing:
+    /// [`reshard`](super::EventQueue::reshard) does. Steps of different partitions do not wait for each
     /// other, and may run on different servers of a cluster. A queue that exists keeps its number, whatever this says:
     /// [`reshard`](super::EventQueue::reshard) changes it.
     pub fn partitions(self, partitions: u16) -> Self {

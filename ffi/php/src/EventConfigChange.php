@@ -17,7 +17,8 @@ use Millpond\Internal\Arguments;
 final class EventConfigChange
 {
     /**
-     * @param int|null   $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
+     * @param int|null   $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue
+     *                                that exists, it changes nothing: `EventQueue::reshard()` does. Steps of
      *                                different partitions do not wait for each other, and may run on different
      *                                servers of a cluster. A queue that exists keeps its number, whatever this
      *                                says: `EventQueue::reshard()` changes it

@@ -514,10 +514,11 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
 pub struct millpond_event_config_change {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
-    /// do not wait for each other, and may run on different servers of a cluster. A queue that
-    /// exists keeps its number, whatever this says: `millpond_events_reshard` changes it.
-    /// `MILLPOND_NOT_SET`: it stays as it is.
+    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
+    /// changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
+    /// for each other, and may run on different servers of a cluster. A queue that exists keeps its
+    /// number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
+    /// stays as it is.
     pub partitions: i64,
     /// How long an event is leased to its receiver; 30 s in a new queue. `MILLPOND_NOT_SET`: it
     /// stays as it is.

@@ -847,10 +847,11 @@ class EventQueue:
         as the number of partitions is that of a queue that is new. If the server cannot be
         reached, the call fails; the run of a worker waits until the server responds.
 
-        :param partitions: how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
-          different partitions do not wait for each other, and may run on different servers of a
-          cluster. A queue that exists keeps its number, whatever this says:
-          :meth:`EventQueue.reshard` changes it
+        :param partitions: how many partitions a new queue has, 1 to 1,024; 1 by default. Of a
+          queue that exists, it changes nothing: :meth:`EventQueue.reshard` does. Steps of different
+          partitions do not wait for each other, and may run on different servers of a cluster. A
+          queue that exists keeps its number, whatever this says: :meth:`EventQueue.reshard` changes
+          it
         :param lease: how long an event is leased to its receiver, in seconds; 30 s in a new queue
         :param max_attempts: how often an event is delivered before it becomes a dead letter; 20
           in a new queue, 0 for no limit
