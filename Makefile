@@ -24,11 +24,12 @@ LANGUAGES := rust,python,node,c,ruby,php
 HOSTS := python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo check setup rust python node library suite-c build test suites test-all test-rust test-python test-node \
-	test-c test-ruby test-php conformance polyglot interop chaos bench bindings clean
+	test-c test-ruby test-php conformance polyglot shop interop chaos bench bindings clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
 	@echo "make polyglot     Ruby and PHP producers, Node and Python consumers, one queue"
+	@echo "make shop         a shop in four languages, whose processes and server are killed at random"
 	@echo "make check        format, lints and unit tests"
 	@echo "make test         installs what the tests need and runs every suite of every language"
 	@echo "make test-all     the same, and what takes long: valgrind, the whole matrix, chaos"
@@ -128,6 +129,9 @@ run-examples:
 	done; echo "$$count examples ran"
 run-polyglot:
 	MILLPOND_LIBRARY=$(LIBRARY) $(LIMITED) $(PYTHON) examples/polyglot/polyglot.py
+# SECONDS=60 kills for longer, and SEED=… makes the same random choices.
+run-shop:
+	MILLPOND_LIBRARY=$(LIBRARY) $(LIMITED) $(PYTHON) examples/shop/shop.py $(or $(SECONDS),20) $(SEED)
 # MILLPOND_INTEROP_PACKAGE=folder is a checkout of the Go package; without it, it is fetched.
 run-interop:
 	CARGO="$(CARGO)" tests/interop/run
@@ -143,7 +147,7 @@ run-conformance-all:
 # CONFORMANCE_DIR=folder runs another folder of cases of the same format.
 conformance: build
 	@$(MAKE) --no-print-directory run-conformance-all
-polyglot interop: build
+polyglot shop interop: build
 	@$(MAKE) --no-print-directory run-$@
 
 run-server-matrix:

@@ -98,6 +98,7 @@ SUITES = (
     target("rust-docs", BY_CARGO, FAILING_BY_CARGO),
     target("examples", r"^(\d+) examples ran"),
     target("polyglot", r"^(\d+) documents"),
+    target("shop", r"^(\d+) orders"),
     target("interop", BY_CARGO, FAILING_BY_CARGO),
 )
 
