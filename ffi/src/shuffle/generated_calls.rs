@@ -1089,7 +1089,7 @@ pub unsafe extern "C" fn millpond_shuffle_job_time_left_ms(
         let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
         let job = caller.held("job", job)?;
         let it = job.time_left();
-        time_left_ms.set(it.map_or(-1, |it| it.as_millis() as i64));
+        time_left_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }

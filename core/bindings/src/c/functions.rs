@@ -430,10 +430,9 @@ impl C<'_> {
             }
             Type::Duration if is_optional => {
                 let mut out = plain(&format!("{name}_ms"), "i64", "-1");
-                // What a handle knows by itself is a deadline, before which the work should end.
-                let value = if method.is_call { "whole_ms(it)" } else { "it.as_millis()" };
-                let value = format!("it.map_or(-1, |it| {value} as i64)");
-                out.after = out.after.replace("it.into()", &value);
+                // 0 says that nothing is left: a job's timeout is over then, and its lease lost.
+                let value = "it.map_or(-1, |it| whole_ms(it) as i64)";
+                out.after = out.after.replace("it.into()", value);
                 return Some(out);
             }
             Type::Duration if !method.is_call => {
