@@ -3968,7 +3968,7 @@ export interface Deliveries extends Loop<Event[]> {}
  *
  * When the handler is done, the event is deleted, whatever the handler returns except a modification: what follows from
  * the event is published with {@link EventQueue.ackWith}. {@link Retry}, {@link Reject} and {@link Release}, thrown or
- * returned, change what becomes of the event. Any other exception is a failure: the event is delivered again after the
+ * returned, decide how the event ends. Any other exception is a failure: the event is delivered again after the
  * queue's backoff, until its `maxAttempts` make it a dead letter.
  *
  * @example

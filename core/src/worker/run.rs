@@ -1097,7 +1097,7 @@ impl<Q: Queue> State<Q> {
     }
 
     /// Takes an overdue job that neither its handler nor its end needs any more. If its handler ended it, that is
-    /// reported, after what became of the job.
+    /// reported, after the outcome of the job.
     fn take_overdue(&mut self, number: u64) -> Option<Q::Job> {
         let is_over = |overdue: &&Overdue<_>| overdue.is_ended && !overdue.is_working;
         self.overdue.get(&number).filter(is_over)?;
