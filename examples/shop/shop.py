@@ -35,7 +35,7 @@ import millpond
 CUSTOMERS = ("ann", "bob", "cy", "dee", "eve", "fay")
 BUYERS = 4  # threads that order for any customer
 OPENING = 1_000_000  # the first balance of an account
-PATIENCE = 60  # seconds until a process has started or ended, and between two steps of progress
+PATIENCE = 120  # seconds until a process has started or ended, and between two steps of progress
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
