@@ -16,16 +16,16 @@ class PackageTest < MillpondTest
     Dir.mktmpdir do |folder|
       copy = File.join(folder, "copy")
       FileUtils.mkdir_p(copy)
-      kept = %w[lib sig README.md LICENSE-MIT LICENSE-APACHE Rakefile millpond.gemspec]
+      kept = %w[lib redis-ick sig README.md LICENSE-MIT LICENSE-APACHE Rakefile millpond.gemspec millpond-redis-ick.gemspec]
       kept.each { |name| FileUtils.cp_r(File.join(GEM_ROOT, name), copy, dereference_root: true) }
       FileUtils.rm_f(Dir[File.join(copy, "lib/millpond/libmillpond.*")])
       yield copy, File.join(folder, "home")
     end
   end
 
-  # Installs a gem and runs a program that sees only that and the system's gems.
-  def use(gem, home, program, env = {})
-    run!("gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", home, gem,
+  # Installs gems and runs a program that sees only these and the system's.
+  def use(gems, home, program, env = {})
+    run!("gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", home, *gems,
          chdir: home)
     env = { "GEM_HOME" => home, "GEM_PATH" => ([home] + Gem.path).join(":"), "MILLPOND_LIBRARY" => nil }.merge(env)
     run!(RbConfig.ruby, "-e", program, Servers.shared.url, chdir: home, env: env)
@@ -47,8 +47,7 @@ class PackageTest < MillpondTest
     with_copy do |copy, home|
       FileUtils.mkdir_p(home)
       run!("rake", "build", chdir: copy, env: { "MILLPOND_LIBRARY" => LIBRARY_PATH })
-      gem = Dir[File.join(copy, "pkg/*.gem")].first
-      assert_match(/millpond-#{Millpond::VERSION}-.*\.gem\z/, gem)
+      gem, = Dir[File.join(copy, "pkg/millpond-#{Millpond::VERSION}-*.gem")]
       result, library, loaded = use(gem, home, PROGRAM).split("\n")
       assert_equal "1", result
       [library, loaded].each { |file| assert_operator File.realpath(file), :start_with?, File.realpath(home) }
@@ -56,6 +55,27 @@ class PackageTest < MillpondTest
         refute_empty Dir[File.join(home, "gems/millpond-*", file)], file
       end
       assert_empty Dir[File.join(home, "gems/millpond-*/test")]
+    end
+  end
+
+  # The page's line is enough: Bundler loads it, and what it needs.
+  def test_a_gemfile_with_one_line_in_place_of_redis_ick
+    with_copy do |copy, home|
+      FileUtils.mkdir_p(home)
+      run!("rake", "build", chdir: copy, env: { "MILLPOND_LIBRARY" => LIBRARY_PATH })
+      page = File.read(File.join(GEM_ROOT, "README.md"))
+      line = page[/^(gem ".+?") # was: gem "redis-ick"$/, 1]
+      File.write(File.join(home, "Gemfile"), "source 'https://rubygems.org'\n#{line}\n")
+      program = <<~'RUBY'
+        Bundler.require
+        ick = Redis::Ick.new(Redis.new(url: ARGV[0]))
+        ick.ickdel("bundled")
+        ick.ickadd("bundled", 12.8, "foo")
+        p ick.ickreserve("bundled", 10)
+      RUBY
+      gems = Dir[File.join(copy, "pkg/*.gem")]
+      bundled = use(gems, home, %(require "bundler/setup"\n#{program}), "BUNDLE_GEMFILE" => File.join(home, "Gemfile"))
+      assert_equal %([["foo", 12.8]]\n), bundled
     end
   end
 
