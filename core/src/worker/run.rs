@@ -6,6 +6,8 @@
 //! - An end is sent immediately if none is in progress. Otherwise it is sent together with all ends that gather until
 //!   then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again
 //!   while the job is held.
+//! - While as many ends have no result as the run may hold jobs, no job begins: a kill repeats what has ended so, and a
+//!   handler that is faster than the server would make that any number.
 //! - A suspect, which may be what ended the processes that had it, runs alone: the run takes nothing beside it, lets the
 //!   jobs that it holds end first, and takes more when the suspect has ended.
 //! - A handler on a thread cannot be ended from outside. After its timeout the run itself ends its job as a failure, so
@@ -170,6 +172,13 @@ pub(crate) struct Plan {
     pub(crate) until: Option<Instant>,
     /// What went well is reported too.
     pub(crate) tells_all: bool,
+}
+
+impl Plan {
+    /// How many jobs it holds at most that have not ended, and how many ends may have no result when a job begins.
+    fn most(&self) -> usize {
+        self.concurrency.saturating_add(self.prefetch)
+    }
 }
 
 /// What comes next.
@@ -1022,7 +1031,7 @@ impl<Q: Queue> State<Q> {
         if let Some(report) = self.reports.pop_front() {
             return Some(Next::Report(report));
         }
-        if self.places() >= plan.concurrency {
+        if self.places() >= plan.concurrency || self.ending >= plan.most() {
             return None;
         }
         let job = self.ready.pop_front()?;
@@ -1086,7 +1095,7 @@ impl<Q: Queue> State<Q> {
             true => 0,
             false => {
                 let held = self.places() + self.ready.len();
-                (plan.concurrency + plan.prefetch).saturating_sub(held)
+                plan.most().saturating_sub(held)
             }
         }
     }

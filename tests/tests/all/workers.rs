@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use millpond::events::{ConfigChange, NewEvent};
+use millpond::tasks::{Modification, NewTask};
 use millpond::{Client, ErrorKind, ReportKind};
 use millpond_tests::servers::Redis;
 
@@ -149,6 +150,47 @@ fn a_handler_that_hangs_keeps_its_place_and_no_other_one() {
     });
     let counts = counts.expect("the store is there");
     assert_eq!((counts.done, counts.dead, most.into_inner()), (8, 1, 2));
+}
+
+/// Handlers that take no time end faster than the server replies; a kill would repeat all that wait for a reply.
+#[test]
+fn no_more_ends_wait_for_a_reply_than_the_worker_may_hold_jobs() {
+    const JOBS: usize = 2_000;
+    let server = Redis::start();
+    let client = connect(&server.url());
+    let tasks = client.tasks("s");
+    tasks
+        .modify((0..JOBS).fold(Modification::new(), |all, _| all.insert(NewTask::new("q"))))
+        .expect("the server is there");
+    let events = client.events("happened");
+    events.publish_many((0..JOBS).map(|_| NewEvent::new("1"))).expect("the server is there");
+    let shuffled = client.shuffle_queue("shuffled");
+    for tenant in 0..JOBS {
+        shuffled.write(format!("{tenant}"), [("i", "1")]).expect("the server is there");
+    }
+    macro_rules! check {
+        ($worker:expr) => {{
+            let acknowledged = Arc::new(AtomicUsize::new(0));
+            let counter = acknowledged.clone();
+            let worker = $worker.prefetch(1).lease(LEASE).tell_all(true).on_report(move |report| {
+                assert_eq!(report.kind, ReportKind::Done, "{}", report.message);
+                counter.fetch_add(1, Ordering::AcqRel);
+            });
+            let (ended, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            // The only thread reports what is acknowledged before it takes a job.
+            let counts = worker.drain(|_| {
+                let waiting = ended.load(Ordering::Acquire) - acknowledged.load(Ordering::Acquire);
+                most.fetch_max(waiting, Ordering::AcqRel);
+                ended.fetch_add(1, Ordering::AcqRel);
+            });
+            assert_eq!(counts.expect("the server is there").done as usize, JOBS);
+            // One less than `concurrency + prefetch`.
+            assert!(most.into_inner() <= 1);
+        }};
+    }
+    check!(tasks.worker(["q"]));
+    check!(events.worker());
+    check!(shuffled.consumer("g", "c").worker());
 }
 
 /// The end of the only job meets a server that is away: there is nothing else that the worker does.
