@@ -343,21 +343,20 @@ impl<Q: Queue> Run<Q> {
         lock(&self.state).counts
     }
 
-    /// Wakes waiting callers, so that they check again.
+    /// Wakes waiting callers, so that they check again, and the loop that waits for work if there is something else to
+    /// do: the caller that drives it may be the only one.
     fn notify(&self, mut state: MutexGuard<'_, State<Q>>) {
         state.changes += 1;
         let wakers = std::mem::take(&mut state.wakers);
         let alarm = state.alarm.take();
+        let sleeper = match state.may_sleep(&self.plan) {
+            true => None,
+            false => state.sleeper.take(),
+        };
         drop(state);
         drop(alarm);
         self.changed.notify_all();
         wakers.into_iter().for_each(Waker::wake);
-    }
-
-    /// Also wakes the loop that waits for work, as there is something else to do.
-    fn interrupt(&self, mut state: MutexGuard<'_, State<Q>>) {
-        let sleeper = state.sleeper.take();
-        self.notify(state);
         if let Some(sleeper) = sleeper {
             sleeper.wake();
         }
@@ -488,7 +487,7 @@ impl<Q: Queue> Run<Q> {
             false => VecDeque::new(),
         };
         state.ending += unbegun.len();
-        self.interrupt(state);
+        self.notify(state);
         self.give_back(unbegun);
     }
 
@@ -677,7 +676,6 @@ impl<Q: Queue> Run<Q> {
         state.gathered.append(&mut again);
         state.count(&reports);
         reports.retain(|report| self.plan.tells_all || report.kind.is_failure());
-        let before = state.reports.len();
         state.reports.extend(reports);
         let mut left = Vec::new();
         for number in ended {
@@ -690,10 +688,7 @@ impl<Q: Queue> Run<Q> {
             Some(error) => state.fails(Steps::Ends, &error),
             None => state.succeeds(Steps::Ends),
         }
-        match state.reports.len() > before {
-            true => self.interrupt(state),
-            false => self.notify(state),
-        }
+        self.notify(state);
         drop(left);
     }
 
@@ -856,7 +851,7 @@ impl<Q: Queue> Contact for Run<Q> {
             None => state.succeeds(Steps::Renewals),
         }
         if state.reports.len() > before {
-            self.interrupt(state);
+            self.notify(state);
         }
     }
 }
@@ -864,14 +859,14 @@ impl<Q: Queue> Contact for Run<Q> {
 impl<Q: Queue> Watch for Run<Q> {
     fn may_take(&self) -> bool {
         let state = lock(&self.state);
-        !state.is_closing && !state.has_suspects() && state.reports.is_empty()
+        state.may_sleep(&self.plan) && !state.has_suspects()
     }
 
     fn may_sleep(&self, sleeper: Handle) -> bool {
         let mut state = lock(&self.state);
         state.taken();
         state.sleeper = Some(sleeper);
-        !state.is_closing && state.reports.is_empty()
+        state.may_sleep(&self.plan)
     }
 }
 
@@ -1031,13 +1026,24 @@ impl<Q: Queue> State<Q> {
         if let Some(report) = self.reports.pop_front() {
             return Some(Next::Report(report));
         }
-        if self.places() >= plan.concurrency || self.ending >= plan.most() {
+        if !self.may_begin(plan) {
             return None;
         }
         let job = self.ready.pop_front()?;
         self.numbers += 1;
         self.running.insert(self.numbers, Running { job: job.clone(), limit: None });
         Some(Next::Job(self.numbers, job))
+    }
+
+    /// Whether one more job may begin.
+    fn may_begin(&self, plan: &Plan) -> bool {
+        self.places() < plan.concurrency && self.ending < plan.most()
+    }
+
+    /// Whether the caller that takes jobs may wait for work, as nothing else is to be done.
+    fn may_sleep(&self, plan: &Plan) -> bool {
+        let has_job = !self.ready.is_empty() && self.may_begin(plan);
+        !self.is_closing && self.reports.is_empty() && !has_job
     }
 
     /// The suspect to begin now, as the run holds nothing else.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use millpond::events::{ConfigChange, NewEvent};
 use millpond::tasks::{Modification, NewTask};
-use millpond::{Client, ErrorKind, ReportKind};
+use millpond::{Client, ErrorKind, Event, ReportKind};
 use millpond_tests::servers::Redis;
 
 /// Longer than anything here takes, on any machine.
@@ -82,11 +82,18 @@ fn connect(url: &str) -> Client {
 }
 
 fn wait_until(is_so: impl Fn() -> bool) {
+    assert!(within_patience(is_so), "it does not come to pass");
+}
+
+fn within_patience(is_so: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < PATIENCE, "it does not come to pass");
+        if start.elapsed() >= PATIENCE {
+            return false;
+        }
         thread::sleep(Duration::from_millis(2));
     }
+    true
 }
 
 fn kinds(seen: &Seen) -> Vec<(ReportKind, Option<ErrorKind>)> {
@@ -191,6 +198,78 @@ fn no_more_ends_wait_for_a_reply_than_the_worker_may_hold_jobs() {
     check!(tasks.worker(["q"]));
     check!(events.worker());
     check!(shuffled.consumer("g", "c").worker());
+}
+
+/// A worker that has a job in hand and room for more waits for more; the job may begin before those come.
+#[test]
+fn a_job_in_hand_wakes_the_thread_that_waits_for_more() {
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let client = connect(url);
+        let tasks = client.tasks("s");
+        let events = client.events("happened");
+        let shuffled = client.shuffle_queue("shuffled");
+        for tenant in 0..4 {
+            tasks.insert("q", "1").expect("the server is there");
+            events.publish(NewEvent::new("1")).expect("the server is there");
+            shuffled.write(format!("{tenant}"), [("i", "1")]).expect("the server is there");
+        }
+        macro_rules! check {
+            ($worker:expr, $done:expr) => {{
+                let worker = $worker.concurrency(2).prefetch(4).lease(LEASE);
+                let run = worker.start();
+                let next = || match run.next() {
+                    Ok(Some(Event::Job(job))) => job,
+                    other => panic!("{other:?}"),
+                };
+                let first = next();
+                let _second = next();
+                thread::scope(|scope| {
+                    let third = scope.spawn(next);
+                    // By now it most likely waits for work. If it does not, it has nothing to be woken from.
+                    thread::sleep(Duration::from_millis(100));
+                    assert!(!third.is_finished(), "two jobs are running");
+                    run.end(&first, $done).expect("it is a job of this run");
+                    let is_stuck = !within_patience(|| third.is_finished());
+                    worker.stop(Duration::ZERO);
+                    assert!(!is_stuck);
+                });
+            }};
+        }
+        check!(tasks.worker(["q"]), Ok(None));
+        check!(events.worker(), Ok(()));
+        check!(shuffled.consumer("g", "c").worker(), Ok(()));
+    }
+}
+
+/// An event waits for the end of the one before it of its key, and for a reply to other ends.
+#[test]
+fn the_only_thread_of_a_worker_works_on_what_it_holds() {
+    const EVENTS: usize = 8;
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let queue = connect(url).events("happened");
+        for _ in 0..100 {
+            let key = |n| if n < 4 { "one".to_string() } else { format!("{n}") };
+            queue
+                .publish_many((0..EVENTS).map(|n| NewEvent::new(format!("{n}")).key(key(n))))
+                .expect("the server is there");
+            let worker = queue.worker().prefetch(3).lease(LEASE);
+            let worked_on = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    within_patience(|| worked_on.load(Ordering::Acquire) == EVENTS);
+                    worker.stop(Duration::ZERO);
+                });
+                worker
+                    .run(|_| {
+                        worked_on.fetch_add(1, Ordering::AcqRel);
+                    })
+                    .expect("the server is there");
+            });
+            assert_eq!(worked_on.into_inner(), EVENTS);
+        }
+    }
 }
 
 /// The end of the only job meets a server that is away: there is nothing else that the worker does.
