@@ -1,5 +1,6 @@
 //! A language's adapter: a process that turns lines into calls of that language's library.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -33,6 +34,9 @@ pub(crate) struct Adapter {
     language: Language,
     process: Option<Process>,
     starts: u32,
+    /// The keys of the statistics of recruiters in earlier cases: nothing waits for a report, so one may come when the
+    /// server was emptied already.
+    pub(super) late: BTreeSet<Vec<u8>>,
 }
 
 struct Process {
@@ -45,7 +49,7 @@ struct Process {
 impl Adapter {
     /// An adapter of this language.
     pub(crate) fn new(language: &Language) -> Self {
-        Self { language: language.clone(), process: None, starts: 0 }
+        Self { language: language.clone(), process: None, starts: 0, late: BTreeSet::new() }
     }
 
     /// Another adapter of the same language: a process of its own.

@@ -213,7 +213,7 @@ impl Run<'_> {
         let is_refused = step.get("error").is_some();
         if !is_refused {
             self.hashes.note(request)?;
-            self.recruiters.note(request)?;
+            self.recruiters.note(request, &mut self.adapter.late)?;
             self.trackers.note(request)?;
         }
         self.look(Some(request), is_refused)?;
@@ -317,7 +317,7 @@ impl Run<'_> {
             return Err(problem);
         }
         if self.plan.queue == "recruiter" && !self.plan.has_raw_set_up {
-            self.recruiters.check(&keys)?;
+            self.recruiters.check(&keys, &self.adapter.late)?;
         }
         if self.plan.queue == "tracker" && !self.plan.has_raw_set_up {
             self.trackers.check(&keys)?;

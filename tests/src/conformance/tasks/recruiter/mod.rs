@@ -56,19 +56,22 @@ struct Layout {
 }
 
 impl Recruiters {
-    /// Notes the recruiter of a request that was not refused.
-    pub(super) fn note(&mut self, request: &Value) -> Result<()> {
+    /// Notes the recruiter of a request that was not refused, and that a report may come late.
+    pub(super) fn note(&mut self, request: &Value, late: &mut BTreeSet<Bytes>) -> Result<()> {
         if request["call"].as_str().is_some_and(|call| call.starts_with("steal_")) {
             let name = request["name"].clone();
-            self.0.insert([&*tagged(&bytes(&name)?), b":steal"].concat(), name);
+            let key = [&*tagged(&bytes(&name)?), b":steal"].concat();
+            late.insert([&*key, b":stats"].concat());
+            self.0.insert(key, name);
         }
         Ok(())
     }
 
-    /// Whether what the servers hold is sound, and nothing but these recruiters.
-    pub(super) fn check(&self, keys: &Keys) -> Result<()> {
+    /// Whether what the servers hold is sound, and nothing but these recruiters and reports that came late.
+    pub(super) fn check(&self, keys: &Keys, late: &BTreeSet<Bytes>) -> Result<()> {
         let (layouts, known) = self.read(keys);
-        if let Some((key, content)) = keys.iter().find(|(key, _)| !known.contains(*key)) {
+        let is_known = |key| known.contains(key) || late.contains(key);
+        if let Some((key, content)) = keys.iter().find(|(key, _)| !is_known(*key)) {
             return Err(format!("the key {} is of no recruiter: {content:?}", shown(key)));
         }
         layouts.iter().try_for_each(|(key, layout)| {

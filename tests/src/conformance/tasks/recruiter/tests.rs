@@ -1,5 +1,7 @@
 //! The kit's part for recruiters: tests of what their keys and their counters are compared with.
 
+use std::collections::BTreeSet;
+
 use millpond::recruiter::{NewJob, Recruit};
 use serde_json::json;
 
@@ -18,8 +20,9 @@ fn call(backend: &mut Backend, command: &str) {
 
 fn problem(backend: &mut Backend) -> Option<String> {
     let mut recruiters = Recruiters::default();
-    recruiters.note(&json!({"call": "steal_stats", "name": NAME})).unwrap();
-    recruiters.check(&raw::read(backend).unwrap()).err()
+    let (request, mut late) = (json!({"call": "steal_stats", "name": NAME}), BTreeSet::new());
+    recruiters.note(&request, &mut late).unwrap();
+    recruiters.check(&raw::read(backend).unwrap(), &late).err()
 }
 
 /// Commands that each break a recruiter with a slice of one job.
