@@ -1,5 +1,10 @@
 'use strict'
 
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 4)) {
+  throw new Error(`millpond needs Node 20.4 or later; this is ${process.versions.node}`)
+}
+
 const { pushDocChange: _, pushTaskChange: __, ...changes } = require('./lib/changes.js')
 const { ManualClock } = require('./lib/clock.js')
 const { Job } = require('./lib/job.js')

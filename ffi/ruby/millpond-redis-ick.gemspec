@@ -18,5 +18,7 @@ Gem::Specification.new do |spec|
 
   spec.require_paths = ["redis-ick"]
   spec.files = Dir["redis-ick/*.rb", "README.md", "LICENSE-*", base: __dir__]
+  spec.metadata["changelog_uri"] = "#{spec.homepage}/blob/main/CHANGELOG.md"
+  spec.metadata["bug_tracker_uri"] = "#{spec.homepage}/issues"
   spec.metadata["rubygems_mfa_required"] = "true"
 end

@@ -21,5 +21,7 @@ Gem::Specification.new do |spec|
   carried = Dir["lib/millpond/libmillpond.*", base: __dir__]
   spec.platform = Gem::Platform::CURRENT unless carried.empty?
   spec.files = Dir["lib/**/*.rb", "sig/*", "README.md", "LICENSE-*", base: __dir__] + carried
+  spec.metadata["changelog_uri"] = "#{spec.homepage}/blob/main/CHANGELOG.md"
+  spec.metadata["bug_tracker_uri"] = "#{spec.homepage}/issues"
   spec.metadata["rubygems_mfa_required"] = "true"
 end

@@ -56,8 +56,27 @@ describe('packed', { timeout: 600_000 }, () => {
     assert.ok(names.some((name) => /^prebuilt\/[^/]+\/millpond\.node$/.test(name)))
     const known = /^(index\.|lib\/|prebuilt\/|LICENSE-|README\.md|package\.json)/
     assert.deepEqual(names.filter((name) => !known.test(name)), [])
+    for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) {
+      const installed = await readFile(path.join(folder, 'node_modules/millpond', name), 'utf8')
+      assert.equal(installed, await readFile(path.join(packageFolder, '..', name), 'utf8'))
+    }
     const installed = JSON.parse(await readFile(path.join(folder, 'package-lock.json'), 'utf8'))
     assert.deepEqual(Object.keys(installed.packages), ['', 'node_modules/millpond'])
+  })
+
+  // Only the name of the version is another one: what an older Node lacks, it has.
+  test('a Node that is too old is refused', async () => {
+    for (const [version, isTooOld] of [['18.20.4', true], ['20.3.1', true], ['20.4.0', false], ['22.1.0', false]]) {
+      const program = `
+        Object.defineProperty(process.versions, 'node', { value: '${version}' })
+        try {
+          require('millpond')
+        } catch (error) {
+          console.log(error.message)
+        }`
+      const printed = await run(process.execPath, ['-e', program], { cwd: folder })
+      assert.equal(printed, isTooOld ? `millpond needs Node 20.4 or later; this is ${version}\n` : '')
+    }
   })
 
   test('ESM', async () => {

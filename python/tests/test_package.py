@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 from servers import WORKSPACE
@@ -33,6 +34,12 @@ def test_a_wheel_in_a_clean_environment(tmp_path: Path) -> None:
         [python, "-I", example], check=True, cwd=tmp_path, capture_output=True, text=True
     )
     assert done.stdout == "a.txt changed while it was being worked on, and came again\n"
+    with zipfile.ZipFile(wheel) as files:
+        for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+            (path,) = (path for path in files.namelist() if path.endswith(f"/{name}"))
+            assert files.read(path) == (WORKSPACE / name).read_bytes()
+        # A list of what is in it would be one that the build made, with paths of the machine.
+        assert not [path for path in files.namelist() if "sbom" in path]
     where = [python, "-I", "-c", "import millpond; print(millpond.__file__)"]
     done = subprocess.run(where, check=True, capture_output=True, text=True)
     assert done.stdout.startswith(str(tmp_path))

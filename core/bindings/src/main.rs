@@ -11,7 +11,7 @@
 //! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
 //! host has an emitter, a folder of `templates` with the text, and one file of exceptions, `names`. What the emitters
 //! have in common is found once: `forms` of methods, and what a method is in the C library (`c::calls`).
-//! `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
+//! `packages` writes what each package carries of the root. `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
 
 mod c;
 mod comments;
@@ -23,6 +23,7 @@ mod model;
 mod node;
 mod output;
 mod overlay;
+mod packages;
 mod php;
 mod python;
 mod ruby;
@@ -91,6 +92,7 @@ fn generate(root: &Path, model: &Model) -> (Output, Vec<String>) {
     let abi = CAbi::read(&output);
     ruby::emit(root, model, &abi, &mut output);
     php::emit(root, model, &abi, &mut output);
+    packages::emit(root, &mut output);
     let mut missing = coverage::missing(root, model, &abi, &output);
     missing.extend_from_slice(output.refused());
     (output, missing)

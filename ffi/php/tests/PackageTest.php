@@ -88,7 +88,9 @@ final class PackageTest extends TestCase
         $this->composer(['install'], $project);
         $installed = "$project/vendor/millpond/millpond";
         self::assertSame(!$archive, \is_dir("$installed/tests"));
-        self::assertFileExists("$installed/LICENSE-MIT");
+        foreach (['LICENSE-MIT', 'LICENSE-APACHE'] as $license) {
+            self::assertFileEquals(\dirname(__DIR__, 3) . "/$license", "$installed/$license");
+        }
         \file_put_contents("$project/program.php", <<<'PHP'
             <?php
 

@@ -54,6 +54,10 @@ class PackageTest < MillpondTest
       %w[README.md sig/millpond.rbs sig/manifest.yaml lib/millpond/generated/records.rb].each do |file|
         refute_empty Dir[File.join(home, "gems/millpond-*", file)], file
       end
+      %w[LICENSE-MIT LICENSE-APACHE].each do |name|
+        license, = Dir[File.join(home, "gems/millpond-*", name)]
+        assert_equal File.read(File.join(GEM_ROOT, "../..", name)), File.read(license)
+      end
       assert_empty Dir[File.join(home, "gems/millpond-*/test")]
     end
   end
