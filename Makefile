@@ -24,7 +24,7 @@ LANGUAGES := rust,python,node,c,ruby,php
 HOSTS := python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo check setup rust python node library suite-c build test suites test-all test-rust test-python test-node \
-	test-c test-ruby test-php conformance polyglot shop interop chaos bench bindings clean
+	test-c test-ruby test-php conformance polyglot shop interop chaos bench bindings release clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
@@ -38,6 +38,7 @@ help:
 	@echo "make interop      the Go package on the same queues, if it can be had"
 	@echo "make chaos        kills processes and servers, and counts"
 	@echo "make bench        measures against what users have, and writes tests/bench/RESULTS.md"
+	@echo "make release      VERSION=0.1.0 commits and tags a release, or says what is missing; it pushes nothing"
 
 # DIR=folder indexes a copy of another folder.
 demo:
@@ -49,7 +50,11 @@ check:
 	$(CARGO) clippy --workspace --all-targets --quiet --locked -- -D warnings
 	$(WHOLE) run --quiet --bin millpond-bindings -- --check
 	python3 tests/suites_test.py --quiet
+	python3 tests/release_test.py --quiet
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
+
+release:
+	@.ci/release $(VERSION)
 
 # What the suites need beyond Rust: servers, languages, and their clients for Redis.
 setup:
