@@ -81,6 +81,12 @@ impl AsyncSocket {
         tokio::time::timeout_at(deadline.into(), self.reply()).await.map_err(late)?
     }
 
+    /// Whether the server has neither hung up nor sent what nobody asked for, as far as this side has been told. Costs a
+    /// system call and no round trip.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.replies.is_empty() && self.transport.is_quiet()
+    }
+
     /// Where commands are put that have to be sent.
     pub(super) fn out(&mut self) -> &mut Vec<u8> {
         self.is_flushed = false;

@@ -6,11 +6,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::net::RecvFlags;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::runtime::interrupt;
@@ -28,6 +27,12 @@ pub(super) struct DeadlineSocket {
     /// Whether the caller was interrupted. It stays: TLS drops errors of writes and relies on the
     /// next one to fail as well.
     is_interrupted: bool,
+}
+
+impl AsFd for DeadlineSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 impl DeadlineSocket {
@@ -55,13 +60,6 @@ impl DeadlineSocket {
 
     pub(super) fn as_socket(&self) -> SockRef<'_> {
         SockRef::from(&self.socket)
-    }
-
-    /// Whether there is nothing to read and no end.
-    pub(super) fn is_quiet(&self) -> bool {
-        let mut byte = [std::mem::MaybeUninit::uninit()];
-        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        rustix::net::recv(&self.socket, &mut byte, flags).err() == Some(Errno::WOULDBLOCK)
     }
 
     pub(super) fn close(&self) {

@@ -253,8 +253,12 @@ impl Link {
     /// Sends what comes over a connection, until it breaks or there is nothing to come.
     async fn serve(&mut self, mut pipe: Pipe) -> Option<Pipe> {
         while !self.is_closed || !self.waiting.is_empty() {
-            if !self.waiting.is_empty() && pipe.is_silent() && !self.meanwhile(pipe.ping()).await {
-                return None;
+            if !self.waiting.is_empty() && pipe.in_flight.is_empty() {
+                // A call that is sent over a connection that has broken is lost.
+                let is_open = pipe.socket.is_quiet();
+                if !is_open || pipe.is_silent() && !self.meanwhile(pipe.ping()).await {
+                    return None;
+                }
             }
             pipe.pack(&mut self.waiting);
             if self.waiting.is_empty() {
@@ -314,7 +318,7 @@ impl Pipe {
     }
 
     fn is_silent(&self) -> bool {
-        self.in_flight.is_empty() && self.last_used.elapsed() > SILENCE_MAX
+        self.last_used.elapsed() > SILENCE_MAX
     }
 
     /// Whether the server still replies.

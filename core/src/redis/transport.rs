@@ -1,6 +1,11 @@
 //! What the bytes of a connection go through: a socket, or TLS over one.
 
 use std::io::{Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 
 use super::deadline_socket::DeadlineSocket;
 
@@ -24,10 +29,10 @@ impl Transport {
     /// Whether there is nothing to read and no end.
     pub(super) fn is_quiet(&self) -> bool {
         match self {
-            Transport::Plain(socket) => socket.is_quiet(),
+            Transport::Plain(socket) => is_quiet(socket),
             // It wants nothing more while there is something that it has decrypted.
             #[cfg(feature = "tls")]
-            Transport::Tls(tls) => tls.conn.wants_read() && tls.sock.is_quiet(),
+            Transport::Tls(tls) => tls.conn.wants_read() && is_quiet(&tls.sock),
         }
     }
 
@@ -41,6 +46,12 @@ impl Transport {
     }
 }
 
+/// Whether a socket has nothing to read and no end.
+fn is_quiet(socket: &impl AsFd) -> bool {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    rustix::net::recv(socket, &mut [MaybeUninit::uninit()], flags).err() == Some(Errno::WOULDBLOCK)
+}
+
 pub(super) trait ReadWrite: Read + Write {}
 
 impl<T: Read + Write> ReadWrite for T {}
@@ -51,6 +62,26 @@ pub(super) type AsyncTransport = Box<dyn AsyncReadWrite>;
 pub(super) trait AsyncReadWrite:
     tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin
 {
+    /// Whether there is nothing to read and no end, whatever the runtime has noticed of that.
+    fn is_quiet(&self) -> bool;
 }
 
-impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> AsyncReadWrite for T {}
+impl AsyncReadWrite for tokio::net::TcpStream {
+    fn is_quiet(&self) -> bool {
+        is_quiet(self)
+    }
+}
+
+impl AsyncReadWrite for tokio::net::UnixStream {
+    fn is_quiet(&self) -> bool {
+        is_quiet(self)
+    }
+}
+
+#[cfg(feature = "tls")]
+impl AsyncReadWrite for tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    fn is_quiet(&self) -> bool {
+        let (socket, tls) = self.get_ref();
+        tls.wants_read() && is_quiet(socket)
+    }
+}
