@@ -111,10 +111,14 @@ impl Cluster {
         Migration::begin(self, slot, to)
     }
 
-    /// Waits until all living nodes serve all slots. After a restart that takes two seconds.
+    /// Waits until all living nodes serve all slots, and those that are replicas have their masters' data: without it none
+    /// takes over. After a restart that takes two seconds.
     pub fn wait_until_serving(&self) {
+        let is_master =
+            |node: &Redis| node.info("replication", "role").as_deref() == Some("master");
         wait_until("every node of the cluster serves", || {
-            self.nodes.iter().filter(|node| node.is_running()).all(is_serving)
+            let mut living = self.nodes.iter().filter(|node| node.is_running());
+            living.all(|node| is_serving(node) && (is_master(node) || is_linked(node)))
         });
     }
 
