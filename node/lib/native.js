@@ -1,31 +1,47 @@
 'use strict'
 
-// The private native half. A package can carry the addons of several machines, in
-// prebuilt/<platform>-<arch>-<libc>/.
+// The private native half, an addon: a clone has that of its machine in prebuilt/<platform>-<arch>-<libc>/, and the
+// package that is published is accompanied by one package for each machine, of which npm installs those that fit.
 
-const { existsSync, readdirSync } = require('node:fs')
+const { existsSync } = require('node:fs')
 const path = require('node:path')
+const { version, optionalDependencies = {} } = require('../package.json')
 
-const folder = path.join(__dirname, '..', 'prebuilt')
 const machine = `${process.platform}-${process.arch}`
+// Linux has two C libraries, and the addon of the other one does not load.
+const names = process.platform === 'linux' ? [`${machine}-gnu`, `${machine}-musl`] : [machine]
 
 function load() {
-  const fitting = existsSync(folder)
-    ? readdirSync(folder).filter((name) => name === machine || name.startsWith(`${machine}-`))
-    : []
   let cause
-  for (const name of fitting) {
-    try {
-      return require(path.join(folder, name, 'millpond.node'))
-    } catch (failure) {
-      // Linux has two C libraries, and the addon of the other one does not load.
-      cause = failure
+  for (const name of names) {
+    const prebuilt = path.join(__dirname, '..', 'prebuilt', name, 'millpond.node')
+    const addons = existsSync(prebuilt) ? [prebuilt] : []
+    if (`@millpond/${name}` in optionalDependencies) addons.push(`@millpond/${name}`)
+    for (const addon of addons) {
+      try {
+        return require(addon)
+      } catch (failure) {
+        cause ??= failure
+      }
     }
   }
-  throw new Error(
-    `millpond has no addon that loads on ${machine}, Node ${process.version}. In a clone of the ` +
-      'repository "npm run build" in node/ builds one; it needs Rust.',
-    { cause }
+  throw new Error(reason(cause), { cause })
+}
+
+/** Why there is no addon, and what helps. */
+function reason(cause) {
+  if (Object.keys(optionalDependencies).length === 0) {
+    return (
+      `millpond has no addon that loads on ${machine}, Node ${process.version}. In a clone of the ` +
+      'repository "npm run build" in node/ builds one; it needs Rust.'
+    )
+  }
+  const name = names.map((name) => `@millpond/${name}`).find((name) => name in optionalDependencies)
+  if (!name) return `millpond: there is no addon for ${machine} yet`
+  if (cause && cause.code !== 'MODULE_NOT_FOUND') return `millpond: ${name} does not load: ${cause.message}`
+  return (
+    `millpond: the package ${name} is missing; npm leaves it out with --omit=optional and with a lock file ` +
+    `from another system: npm install ${name}@${version}`
   )
 }
 
