@@ -24,7 +24,7 @@ LANGUAGES := rust,python,node,c,ruby,php
 HOSTS := python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo check setup rust python node library suite-c build test suites test-all test-rust test-python test-node \
-	test-c test-ruby test-php conformance polyglot shop interop chaos bench bindings release clean
+	test-c test-ruby test-php conformance polyglot shop interop chaos bench bindings dist dist-assemble dist-twice test-dist release clean
 
 help:
 	@echo "make demo         a search index kept up to date through an Ick, killed in mid-batch"
@@ -38,6 +38,8 @@ help:
 	@echo "make interop      the Go package on the same queues, if it can be had"
 	@echo "make chaos        kills processes and servers, and counts"
 	@echo "make bench        measures against what users have, and writes tests/bench/RESULTS.md"
+	@echo "make dist         the files of a release, for users without Rust, into dist/"
+	@echo "make test-dist    installs those files in clean systems without a compiler, and uses them; as root"
 	@echo "make release      VERSION=0.1.0 commits and tags a release, or says what is missing; it pushes nothing"
 
 # DIR=folder indexes a copy of another folder.
@@ -52,6 +54,21 @@ check:
 	python3 tests/suites_test.py --quiet
 	python3 tests/release_test.py --quiet
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
+
+# TARGET=aarch64-unknown-linux-gnu, or another whose standard library rustup has installed.
+dist:
+	@.ci/dist $(if $(TARGET),--target $(TARGET))
+
+# What is packed for all machines together, from the files of each in dist/.
+dist-assemble:
+	@.ci/dist assemble
+
+# Two builds of this commit in two folders, which have to be equal to the byte.
+dist-twice:
+	@.ci/dist-twice
+
+test-dist:
+	@.ci/test-dist/run $(SYSTEMS)
 
 release:
 	@.ci/release $(VERSION)

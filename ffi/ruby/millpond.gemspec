@@ -17,10 +17,13 @@ Gem::Specification.new do |spec|
   spec.required_ruby_version = ">= 2.7"
   spec.add_dependency "ffi", ">= 1.15", "< 2"
 
-  # The library is there after `rake build`; without it the gem uses the system's.
-  carried = Dir["lib/millpond/libmillpond.*", base: __dir__]
+  # The library is there after `rake build`, and in a release one for each C library; without any the gem uses the
+  # system's.
+  carried = Dir["lib/millpond/{,gnu/,musl/}libmillpond.*", base: __dir__]
   spec.platform = Gem::Platform::CURRENT unless carried.empty?
-  spec.files = Dir["lib/**/*.rb", "sig/*", "README.md", "LICENSE-*", base: __dir__] + carried
+  # What a release says of others' code in the library.
+  notices = ["THIRD-PARTY.md", "sbom.cdx.json"].select { |file| File.exist?(File.join(__dir__, file)) }
+  spec.files = Dir["lib/**/*.rb", "sig/*", "README.md", "LICENSE-*", base: __dir__] + carried + notices
   spec.metadata["changelog_uri"] = "#{spec.homepage}/blob/main/CHANGELOG.md"
   spec.metadata["bug_tracker_uri"] = "#{spec.homepage}/issues"
   spec.metadata["rubygems_mfa_required"] = "true"

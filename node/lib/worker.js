@@ -294,7 +294,8 @@ class Working {
     if (cause !== undefined) error.cause = cause.thrown
     const log = () => {
       const why = cause === undefined || cause.thrown instanceof Reject ? [] : [cause.thrown]
-      console[report.kind === 'back' ? 'info' : 'error'](`millpond: ${report.message}`, ...why)
+      // Standard output is the program's own.
+      console.error(`millpond: ${report.message}`, ...why)
     }
     call(onError ?? log, job, error)
   }

@@ -185,6 +185,33 @@ describe('packed', { timeout: 600_000 }, () => {
     const missing = /no addon that loads on [^]*npm run build/
     await assert.rejects(run(process.execPath, [copied]), missing)
   })
+
+  test('of a release the addon is a package for each machine', async () => {
+    const project = await directory()
+    const copied = path.join(project, 'node_modules/millpond')
+    const installed = path.join(folder, 'node_modules/millpond')
+    await cp(installed, copied, { recursive: true, filter: (from) => !/prebuilt/.test(from) })
+    const description = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'))
+    const published = (...machines) => {
+      const optionalDependencies = Object.fromEntries(machines.map((name) => [`@millpond/${name}`, description.version]))
+      return writeFile(path.join(copied, 'package.json'), JSON.stringify({ ...description, optionalDependencies }))
+    }
+    const program = "require('millpond').connect('memory:').then(() => console.log('connected'))"
+    const connects = () => run(process.execPath, ['-e', program], { cwd: project })
+    await published('sunos-sparc')
+    await assert.rejects(connects(), /millpond: there is no addon for linux-\w+ yet/)
+    const [machine] = await readdir(path.join(installed, 'prebuilt'))
+    await published(machine)
+    const install = `npm install @millpond/${machine}@${description.version}`
+    await assert.rejects(connects(), new RegExp(`the package @millpond/${machine} is missing; [^]*${install}`))
+    const addon = path.join(project, 'node_modules/@millpond', machine)
+    await mkdir(addon, { recursive: true })
+    await writeFile(path.join(addon, 'package.json'), '{ "main": "millpond.node" }')
+    await writeFile(path.join(addon, 'millpond.node'), 'for another C library')
+    await assert.rejects(connects(), new RegExp(`millpond: @millpond/${machine} does not load: `))
+    await cp(path.join(installed, 'prebuilt', machine, 'millpond.node'), path.join(addon, 'millpond.node'))
+    assert.equal(await connects(), 'connected\n')
+  })
 })
 
 test('from a clone, where it is built', { timeout: 600_000 }, async () => {

@@ -156,7 +156,8 @@ final class FpmTest extends TestCase
             $seen += \array_flip(Servers::shared()->clients($this->name));
             $left -= \count($seen) >= self::WORKERS ? 1 : 0;
         }
-        self::assertCount(self::WORKERS, $seen);
+        // Of two hundred pages at least. A recruiter gives a call 20 ms, and one that takes longer keeps its connection.
+        self::assertLessThan(3 * self::WORKERS, \count($seen));
         self::assertStringNotContainsString('exited on signal', $fpm->log());
         unset($fpm);
         self::waitFor(fn (): bool => Servers::shared()->clients($this->name) === []);

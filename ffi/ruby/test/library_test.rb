@@ -7,13 +7,17 @@ require_relative "helper"
 class LibraryTest < MillpondTest
   PROGRAM = "begin; require 'millpond'; print Millpond.library_version; rescue LoadError => e; print e.message; end"
 
-  # Loads a copy of the gem's files, with or without a library inside.
-  def load_copy(library: nil, env: {})
+  # Loads a copy of the gem's files, with a library inside or none, or with one for each C library.
+  def load_copy(library: nil, libraries: { "" => library }.compact, env: {})
     Dir.mktmpdir do |folder|
       FileUtils.cp_r(File.join(GEM_ROOT, "lib"), folder)
-      carried = File.join(folder, "lib/millpond/libmillpond.#{FFI::Platform::LIBSUFFIX}")
-      FileUtils.rm_f(carried)
-      FileUtils.cp(library, carried) if library
+      carried = "libmillpond.#{FFI::Platform::LIBSUFFIX}"
+      FileUtils.rm_f(File.join(folder, "lib/millpond", carried))
+      libraries.each do |libc, file|
+        place = File.join(folder, "lib/millpond", libc)
+        FileUtils.mkdir_p(place)
+        FileUtils.cp(file, File.join(place, carried))
+      end
       env = { "MILLPOND_LIBRARY" => nil }.merge(env)
       output, = Open3.capture2e(env, RbConfig.ruby, "-I", "#{folder}/lib", "-e", PROGRAM)
       output
@@ -36,6 +40,10 @@ class LibraryTest < MillpondTest
 
   def test_the_one_that_the_gem_carries
     assert_equal Millpond.library_version, load_copy(library: LIBRARY_PATH)
+  end
+
+  def test_the_one_of_several_that_loads
+    assert_equal Millpond.library_version, load_copy(libraries: { "gnu" => __FILE__, "musl" => LIBRARY_PATH })
   end
 
   def test_the_systems
@@ -70,9 +78,9 @@ class LibraryTest < MillpondTest
 
   def test_none
     told = load_copy
-    assert_match(/\Amillpond: cannot load libmillpond \(tried libmillpond.so.1/, told)
-    assert_includes told, "MILLPOND_LIBRARY"
-    assert_match(%r{tried /nowhere/a.so}, load_copy(env: { "MILLPOND_LIBRARY" => "/nowhere/a.so" }))
+    assert_match(/\Amillpond: no libmillpond for \w+-linux in this gem; .* MILLPOND_LIBRARY \(tried libmillpond.so.1/, told)
+    named = load_copy(env: { "MILLPOND_LIBRARY" => "/nowhere/a.so" })
+    assert_match(%r{\Amillpond: cannot load libmillpond \(tried /nowhere/a.so\)}, named)
   end
 
   def test_one_of_another_version

@@ -24,6 +24,9 @@ final class Library
     /** The ABI that lib/millpond.ffi.h describes; a library with another ABI would be called incorrectly. */
     private const ABI_VERSION = 1;
 
+    /** What the loader looks for where this package has no library. */
+    private const ON_SYSTEM = 'libmillpond.so.' . self::ABI_VERSION;
+
     /** The scope under which preload.php, or ffi.preload in php.ini, loads the header. */
     private const SCOPE = 'millpond';
 
@@ -127,8 +130,7 @@ final class Library
         } catch (FFI\Exception $failure) {
             // PHP defines no class for a feature that is switched off.
             throw new LibraryException(
-                \str_contains($failure->getMessage(), 'ffi.enable') ? self::switchedOff()
-                    : 'libmillpond cannot be loaded: ' . $failure->getMessage(),
+                \str_contains($failure->getMessage(), 'ffi.enable') ? self::switchedOff() : self::unloadable($failure),
                 0,
                 $failure,
             );
@@ -155,6 +157,16 @@ final class Library
             \PHP_SAPI,
             \dirname(__DIR__, 2) . '/preload.php',
         );
+    }
+
+    private static function unloadable(FFI\Exception $failure): string
+    {
+        $reason = self::path() === self::ON_SYSTEM
+            ? 'there is no libmillpond for ' . self::machine() . ' in this package; install it from the release\'s C'
+                . ' archive, or name it in MILLPOND_LIBRARY: '
+            : 'libmillpond cannot be loaded: ';
+
+        return $reason . $failure->getMessage();
     }
 
     private static function preloaded(): ?FFI
@@ -194,9 +206,39 @@ final class Library
         if (\is_string($named) && $named !== '') {
             return $named;
         }
-        $ours = \dirname(__DIR__, 2) . '/lib/libmillpond.so';
+        $carried = self::carried();
+        foreach (\count($carried) > 1 ? $carried : [] as $file) {
+            try {
+                FFI::cdef('', $file);
 
-        return \is_file($ours) ? $ours : 'libmillpond.so.' . self::ABI_VERSION;
+                return $file;
+            } catch (FFI\Exception) {
+                // That of another C library, most likely.
+            }
+        }
+
+        return $carried[0] ?? self::ON_SYSTEM;
+    }
+
+    /**
+     * The libraries in this package: in a clone the one that was built, in a release one for each C library.
+     *
+     * @return list<string>
+     */
+    private static function carried(): array
+    {
+        $lib = \dirname(__DIR__, 2) . '/lib';
+        $places = [$lib, "$lib/" . self::machine() . '-gnu', "$lib/" . self::machine() . '-musl'];
+
+        return \array_values(\array_filter(
+            \array_map(static fn(string $place): string => "$place/libmillpond.so", $places),
+            \is_file(...),
+        ));
+    }
+
+    private static function machine(): string
+    {
+        return \strtolower(\PHP_OS_FAMILY) . '-' . \php_uname('m');
     }
 
     /**

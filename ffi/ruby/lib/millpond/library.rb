@@ -8,7 +8,8 @@ module Millpond
   #
   # @api private
   module Library
-    CARRIED = File.join(__dir__, "libmillpond.#{FFI::Platform::LIBSUFFIX}")
+    # After `rake build` one, and in a release one for each C library, of which only the right one loads.
+    CARRIED = ["", "gnu", "musl"].map { |libc| File.join(__dir__, libc, "libmillpond.#{FFI::Platform::LIBSUFFIX}") }.freeze
     # Names for the loader's own search, and for /usr/local/lib, where ffi looks next.
     ON_SYSTEM = ["libmillpond.so.1", "libmillpond.#{FFI::Platform::LIBSUFFIX}"].freeze
 
@@ -16,9 +17,9 @@ module Millpond
     def self.candidates
       named = ENV["MILLPOND_LIBRARY"]
       return [named] if named && !named.empty?
-      return [CARRIED] if File.exist?(CARRIED)
 
-      ON_SYSTEM
+      carried = CARRIED.select { |file| File.exist?(file) }
+      carried.empty? ? ON_SYSTEM : carried
     end
 
     # Loads the library into a module that extends FFI::Library.
@@ -29,11 +30,18 @@ module Millpond
       begin
         native.ffi_lib(tried)
       rescue LoadError => failure
-        raise LoadError, "millpond: cannot load libmillpond (tried #{tried.join(', ')}); " \
-                         "MILLPOND_LIBRARY can name the file: #{failure.message}"
+        raise LoadError, "millpond: #{reason(tried)} (tried #{tried.join(', ')}): #{failure.message}"
       end
       check_abi(native, abi_version)
     end
+
+    def self.reason(tried)
+      return "cannot load libmillpond" unless tried.equal?(ON_SYSTEM)
+
+      "no libmillpond for #{FFI::Platform::ARCH}-#{FFI::Platform::OS} in this gem; install it from the release's C " \
+        "archive, or name it in MILLPOND_LIBRARY"
+    end
+    private_class_method :reason
 
     def self.check_abi(native, abi_version)
       native.attach_function :millpond_abi_version, [], :uint32

@@ -1,0 +1,263 @@
+"""Run in a system without a compiler and without a network: installs what is in /dist with the lines of the pages, and
+uses it from every language that the system has in a version that Millpond takes.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+SYSTEM = sys.argv[1]
+PROGRAMS = pathlib.Path("/programs")
+WORK = pathlib.Path("/root/work")
+PATIENCE = 60
+(VERSION,) = re.findall(r"millpond-c-(\d+\.\d+\.\d+)-x86_64-unknown-linux-gnu", " ".join(os.listdir("/dist")))
+# What is too old there, and is refused.
+OLD = {"debian11": ("node", "ruby-ffi", "php"), "debian12": ("node",), "debian13": ()}[SYSTEM]
+ENVIRONMENT = {**os.environ, "HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+               "VERSION": VERSION, "COMPOSER_ALLOW_SUPERUSER": "1", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+
+
+def sh(lines, folder=WORK):
+    """Runs what a user types; returns what it prints."""
+    done = subprocess.run(["sh", "-euc", lines], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True)
+    assert done.returncode == 0, "{}\n{}".format(lines, done.stdout)
+    return done.stdout
+
+
+def refused(lines, words, folder=WORK):
+    """What a user types fails, and says this."""
+    done = subprocess.run(["sh", "-euc", lines], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True)
+    assert done.returncode != 0 and re.search(words, done.stdout), "{}\n{}".format(lines, done.stdout)
+
+
+def folder(name):
+    made = WORK / name
+    made.mkdir(parents=True)
+    return made
+
+
+# ---- Each language: installs the package, and returns the command of its program and its folder.
+
+
+def python():
+    work = folder("python")
+    sh("python3 -m venv venv && venv/bin/pip install --quiet --no-index --only-binary :all: /dist/millpond-*.whl", work)
+    sh("venv/bin/pip check", work)
+    return [str(work / "venv/bin/python"), str(PROGRAMS / "orders.py")], work
+
+
+def node():
+    work = folder("node")
+    for system_node in ["/usr/bin/node"] if "node" in OLD else []:
+        sh("mkdir old && cd old && tar xf /dist/millpond-$VERSION.tgz", work)
+        refused(system_node + " -e \"require('./old/package')\"", "millpond needs Node 20.4 or later; this is 1", work)
+    files = "/dist/millpond-$VERSION.tgz /dist/millpond-linux-x64-gnu-$VERSION.tgz"
+    sh("npm init --yes && npm install --ignore-scripts --offline --no-audit --no-fund " + files, work)
+    sh("rm -rf node_modules && npm ci --ignore-scripts --offline --no-audit --no-fund", work)
+    sh("node -e \"require('millpond').connect('memory:').then((client) => client.close())\"", work)
+    addon = "node_modules/@millpond"
+    sh("mv {} away".format(addon), work)
+    refused("node -e \"require('millpond')\"", "the package @millpond/linux-x64-gnu is missing; .*npm install @millpond", work)
+    sh("mv away {}".format(addon), work)
+    shutil.copy(str(PROGRAMS / "orders.mjs"), str(work))
+    return ["node", "orders.mjs"], work
+
+
+def ruby():
+    work = folder("ruby")
+    gem = "gem install --local --no-document /dist/millpond-$VERSION-x86_64-linux.gem"
+    if "ruby-ffi" in OLD:
+        refused(gem, "ffi", work)
+        gem += " --force"
+    sh(gem, work)
+    sh("gem install --local --no-document --force /dist/millpond-redis-ick-$VERSION.gem", work)
+    if "ruby-ffi" not in OLD:
+        without_a_library(work)
+        in_place_of_redis_ick(work)
+    return ["ruby", str(PROGRAMS / "orders.rb")], work
+
+
+def without_a_library(work):
+    """The gem for other systems, in a place of its own."""
+    sh("gem install --local --no-document --install-dir plain --ignore-dependencies /dist/millpond-$VERSION.gem", work)
+    use = "ruby -I $(echo plain/gems/millpond-*/lib) -e 'require \"millpond\"; puts Millpond.library_version'"
+    refused(use, "millpond: no libmillpond for x86_64-linux in this gem; .*MILLPOND_LIBRARY", work)
+    refused("MILLPOND_LIBRARY=/nowhere.so " + use, r"cannot load libmillpond \(tried /nowhere.so\)", work)
+
+
+def in_place_of_redis_ick(work):
+    """One line of the Gemfile, and the program of redis-ick's README."""
+    for line in ("gem 'millpond'", "gem 'millpond-redis-ick'"):
+        (work / "Gemfile").write_text("source 'https://rubygems.org'\n{}\n".format(line))
+        sh("rm -f Gemfile.lock && bundle install --local --quiet", work)
+        sh("bundle exec ruby -e 'Bundler.require; Millpond.connect(\"memory:\").close'", work)
+    (work / "readme.rb").write_text("""
+        Bundler.require
+        ick = Redis::Ick.new(Redis.new(url: ARGV[0]))
+        ick.ickadd("mykey", 123, "foo", 20, "bar")
+        ick.ickadd("mykey", 19, "foo", 2, "baz")
+        p ick.ickreserve("mykey", 2), ick.ickcommit("mykey", "foo", "bar"), ick.ickstats("mykey")["total_size"]
+    """)
+    with Redis(work) as url:
+        said = sh("bundle exec ruby -rset readme.rb " + url, work)
+    assert said == '[["baz", 2.0], ["foo", 19.0]]\n1\n2\n', said
+
+
+def php():
+    work = folder("php")
+    sh("mkdir packages && tar xf /dist/millpond-php-$VERSION.tar.gz -C packages", work)
+    (work / "composer.json").write_text('{"repositories": [{"packagist.org": false}]}')
+    sh("composer config repositories.millpond path packages/millpond-php-$VERSION", work)
+    require = "composer require --no-interaction millpond/millpond:$VERSION"
+    if "php" in OLD:
+        refused(require, r"millpond/millpond \S* requires php >=8\.1", work)
+        return None
+    sh(require, work)
+    shutil.copy(str(PROGRAMS / "orders.php"), str(work))
+    refused("MILLPOND_LIBRARY=/nowhere.so php orders.php memory: count", "libmillpond cannot be loaded", work)
+    return ["php", "orders.php"], work
+
+
+def c():
+    work = folder("c")
+    sh("apt-get install -y -qq /dist/libmillpond1_*.deb /dist/libmillpond-dev_*.deb", work)
+    assert sh("pkg-config --modversion millpond", work) == VERSION + "\n"
+    assert "/lib/x86_64-linux-gnu/libmillpond.so.1" in sh("ldd /programs/orders", work)
+    check_memory(["/programs/orders"], work)
+    sh("apt-get purge -y -qq libmillpond1 libmillpond-dev", work)
+    left = [path for path in sh("find /usr /etc /var -name '*millpond*'", work).split() if "/gems/" not in path and "/cache/" not in path]
+    assert not [path for path in left if "gems" not in path and "specifications" not in path and "/doc/" not in path], left
+    refused("/programs/orders memory: count", "libmillpond.so.1: cannot open shared object file", work)
+    sh("tar xf /dist/millpond-c-$VERSION-x86_64-unknown-linux-gnu.tar.gz -C /usr/local --strip-components=1 && ldconfig", work)
+    return ["/programs/orders"], work
+
+
+# ---- What each program does.
+
+
+class Redis:
+    """A redis-server with a log, which can be started again; a new one is empty."""
+
+    port = 7000
+
+    def __init__(self, work):
+        Redis.port += 1
+        self.port, self.folder = Redis.port, work / "redis-{}".format(Redis.port)
+        self.folder.mkdir()
+
+    def __enter__(self):
+        self.start()
+        return "redis://127.0.0.1:{}".format(self.port)
+
+    def start(self):
+        command = ["redis-server", "--port", str(self.port), "--appendonly", "yes", "--dir", str(self.folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        wait_until(lambda: subprocess.call(["redis-cli", "-p", str(self.port), "ping"], stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL) == 0, "redis-server did not start")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Worker:
+    """A program that works, and what it has printed."""
+
+    def __init__(self, command, work, url):
+        self.lines = []
+        self.process = subprocess.Popen([*command, url, "work"], cwd=str(work), env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                        universal_newlines=True)
+        self.reader = threading.Thread(target=lambda: self.lines.extend(iter(self.process.stdout.readline, "")), daemon=True)
+        self.reader.start()
+
+    def end(self, number):
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
+        return status
+
+
+def wait_until(happens, otherwise):
+    deadline = time.monotonic() + PATIENCE
+    while not happens():
+        assert time.monotonic() < deadline, otherwise() if callable(otherwise) else otherwise
+        time.sleep(0.02)
+
+
+def once(command, work, *arguments):
+    done = subprocess.run([*command, *arguments], cwd=str(work), env=ENVIRONMENT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def check_memory(command, work):
+    said = once(command, work, "memory:", "count")
+    assert said.endswith("0 orders, 3 invoices\n"), said
+
+
+def check_kills(command, work, url, restart=None):
+    """A worker is killed among the orders, the server is started again, and the second worker is stopped by SIGTERM."""
+    once(command, work, url, "produce", "60")
+    first = Worker(command, work, url)
+    wait_until(lambda: len(first.lines) >= 10, "the first worker does nothing")
+    first.end(signal.SIGKILL)
+    second = Worker(command, work, url)
+    wait_until(lambda: len(second.lines) >= 10, "the second worker does nothing")
+    if restart:
+        restart()
+    done = lambda: {line for line in first.lines + second.lines if line.endswith("\n")}  # a kill cuts a line
+    wait_until(lambda: len(done()) == 60, lambda: "some orders are not done: {}".format(sorted(done())))
+    assert second.end(signal.SIGTERM) == 0 and second.lines[-1] == "stopped\n", second.lines[-3:]
+    assert once(command, work, url, "count") == "0 orders, 60 invoices\n"
+
+
+def check_together(programs):
+    """The programs of all languages on one queue."""
+    with Redis(WORK) as url:
+        for command, work in programs.values():
+            once(command, work, url, "produce", "40")
+        workers = [Worker(command, work, url) for command, work in programs.values()]
+        total = 40 * len(programs)
+        wait_until(lambda: sum(len(worker.lines) for worker in workers) >= total, "some orders are not done")
+        assert [worker.end(signal.SIGTERM) for worker in workers] == [0] * len(workers)
+        for name, (command, work) in programs.items():
+            said = once(command, work, url, "count")
+            assert said == "0 orders, {} invoices\n".format(total), (name, said)
+
+
+def main():
+    found = [name for name in ("cargo", "rustc", "cc", "gcc", "g++", "clang", "make") if shutil.which(name, path=ENVIRONMENT["PATH"])]
+    assert not found, found
+    WORK.mkdir(parents=True)
+    programs = {}
+    for language in (python, node, ruby, php, c):
+        name, began = language.__name__, time.monotonic()
+        made = language()
+        if made is None:
+            print("{}: {}: refused, as the page says".format(SYSTEM, name), flush=True)
+            continue
+        command, work = programs[name] = made
+        check_memory(command, work)
+        check_kills(command, work, "file:{}".format(work / "data"))
+        server = Redis(work)
+        with server as url:
+            check_kills(command, work, url, lambda: (server.stop(), server.start()))
+        print("{}: {}: installed, and used on memory:, file: and Redis; {:.0f} s".format(SYSTEM, name, time.monotonic() - began),
+              flush=True)
+    check_together(programs)
+    print("{}: {} on one queue".format(SYSTEM, ", ".join(programs)), flush=True)
+
+
+main()
