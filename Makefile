@@ -53,6 +53,7 @@ check:
 	$(WHOLE) run --quiet --bin millpond-bindings -- --check
 	python3 tests/suites_test.py --quiet
 	python3 tests/release_test.py --quiet
+	@if command -v actionlint >/dev/null; then actionlint; fi
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
 
 # TARGET=aarch64-unknown-linux-gnu, or another whose standard library rustup has installed.

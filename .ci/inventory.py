@@ -1,4 +1,4 @@
-"""What of others is in the files of a release: a bill of materials (CycloneDX), and the texts of the licences.
+"""Third-party code in the files of a release: a bill of materials (CycloneDX), and the texts of the licences.
 
 Both are made from the dependency tree that cargo builds, the sources of the crates, and what the compiler and the linker
 add. Nothing of the machine that made them is in them.
@@ -113,7 +113,7 @@ class Inventory:
         for name, text in self.of_tools():
             texts.setdefault(text, []).append(name)
         parts = [
-            "# Code of others in Millpond",
+            "# Third-party code in Millpond",
             "The libraries of Millpond contain the following. Where a crate is under a choice of licences, all of them are here.",
         ]
         for text, names in sorted(texts.items(), key=lambda item: item[1]):
@@ -133,6 +133,8 @@ class Inventory:
         """What the compiler and the linker add, and the text of each licence."""
         page = (self.rust / "share/doc/rust/COPYRIGHT-library.html").read_text()
         general, *crates = page.split("<h3>📦 ")
+        if not crates:
+            sys.exit("dist: the page on the copyright of Rust's library has another form")
         yield f"Rust's library {self.rust_version}", normal(html.unescape(re.sub(r"(?s)<head>.*</head>|<[^>]*>", "", general)))
         for crate in crates:
             name = crate.split("<")[0]

@@ -62,6 +62,8 @@ class Refusals(unittest.TestCase):
             self.write(f"{name}/Cargo.toml", CRATE.format(name=name, publish=publish))
             self.write(f"{name}/src/lib.rs", "")
         self.write("CHANGELOG.md", CHANGELOG)
+        for page in release.PAGES:
+            self.write(page, "pip install millpond\n")
         self.write(".gitignore", "target\n")
         self.tree.run("cargo", "generate-lockfile", "--offline")
         self.publish()
@@ -139,6 +141,36 @@ class Refusals(unittest.TestCase):
                 self.write("CHANGELOG.md", CHANGELOG.replace(f"- {promise}: unchanged\n", line))
                 self.publish()
                 self.assert_refused(f"CHANGELOG.md has no line `- {promise}: unchanged`, or what has changed")
+
+    def test_pages_of_packages_that_are_not_published(self) -> None:
+        self.write("node/README.md", "There is no release yet: `make dist` makes one.\n")
+        self.publish()
+        self.assert_refused("node/README.md says that there is no release yet: it has to say how")
+
+    def test_the_version_of_a_tag(self) -> None:
+        self.assertEqual(release.tagged(self.tree), "0.1.0")
+        self.git("tag", "v0.2.0")
+        with self.assertRaisesRegex(release.Refused, "this commit is tagged v0.2.0, and its version is 0.1.0"):
+            release.tagged(self.tree)
+        self.git("tag", "--delete", "v0.2.0")
+        self.git("tag", "v0.1.0")
+        with self.assertRaisesRegex(release.Refused, "CHANGELOG.md has nothing of the form"):
+            release.tagged(self.tree)
+        self.write("CHANGELOG.md", CHANGELOG.replace("[Unreleased]", "[0.1.0] - 2026-12-01"))
+        self.publish()
+        self.assertEqual(release.tagged(self.tree), "0.1.0")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "mine")
+        self.git("tag", "--force", "v0.1.0")
+        with self.assertRaisesRegex(release.Refused, "merge-base --is-ancestor HEAD origin/main` fails"):
+            release.tagged(self.tree)
+
+    def test_what_fails_halfway_is_undone(self) -> None:
+        before = self.tree.run("git", "rev-parse", "HEAD")
+        # The generator is no part of a small clone.
+        with self.assertRaisesRegex(release.Refused, "millpond-bindings` fails"):
+            release.commit(self.tree, "0.1.0")
+        self.assertEqual(self.tree.run("git", "status", "--porcelain"), "")
+        self.assertEqual(self.tree.run("git", "rev-parse", "HEAD"), before)
 
     def test_a_dependency_without_a_version(self) -> None:
         core = CRATE.format(name="core", publish="true")

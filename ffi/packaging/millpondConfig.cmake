@@ -6,7 +6,6 @@ if(NOT TARGET millpond::millpond)
   add_library(millpond::millpond SHARED IMPORTED)
   set_target_properties(millpond::millpond PROPERTIES
     IMPORTED_LOCATION "${_millpond}/lib/libmillpond.so"
-    IMPORTED_SONAME "libmillpond.so.1"
     INTERFACE_INCLUDE_DIRECTORIES "${_millpond}/include")
   add_library(millpond::static STATIC IMPORTED)
   set_target_properties(millpond::static PROPERTIES

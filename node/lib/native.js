@@ -36,8 +36,9 @@ function reason(cause) {
       'repository "npm run build" in node/ builds one; it needs Rust.'
     )
   }
-  const name = names.map((name) => `@millpond/${name}`).find((name) => name in optionalDependencies)
-  if (!name) return `millpond: there is no addon for ${machine} yet`
+  const isGlibc = process.report.getReport().header.glibcVersionRuntime !== undefined
+  const name = `@millpond/${names.find((name) => name.endsWith(isGlibc ? '-gnu' : '-musl')) ?? machine}`
+  if (!(name in optionalDependencies)) return `millpond: there is no addon for ${name.slice('@millpond/'.length)} yet`
   if (cause && cause.code !== 'MODULE_NOT_FOUND') return `millpond: ${name} does not load: ${cause.message}`
   return (
     `millpond: the package ${name} is missing; npm leaves it out with --omit=optional and with a lock file ` +

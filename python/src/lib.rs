@@ -2,6 +2,9 @@
 //! interpreter's lock, calls the core and converts the result. What people import is written by
 //! hand in Python above it; there is no queue logic here.
 
+#[cfg(windows)]
+compile_error!("Millpond for Python runs on Linux and macOS; on Windows use WSL");
+
 mod client;
 mod clock;
 mod completions;

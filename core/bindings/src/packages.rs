@@ -10,11 +10,10 @@ const PACKAGES: [&str; 5] = ["core", "python", "node", "ffi/php", "ffi/ruby"];
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Files that name the version, and what stands before and behind it there. Cargo, Python and C read Cargo.toml.
-const VERSIONS: [(&str, &str, &str); 7] = [
+const VERSIONS: [(&str, &str, &str); 6] = [
     ("node/package.json", "\n  \"version\": \"", "\""),
     ("node/package-lock.json", "{\n  \"name\": \"millpond\",\n  \"version\": \"", "\""),
     ("node/package-lock.json", "{\n      \"name\": \"millpond\",\n      \"version\": \"", "\""),
-    ("node/README.md", "npm install ./millpond-", ".tgz"),
     ("ffi/php/composer.json", "\n    \"version\": \"", "\""),
     ("ffi/ruby/lib/millpond/version.rb", "  VERSION = \"", "\""),
     ("ffi/ruby/lib/millpond.rb", "Millpond.library_version # => \"", "\""),

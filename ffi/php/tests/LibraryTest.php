@@ -79,6 +79,11 @@ final class LibraryTest extends TestCase
         \copy(self::path(), "$package/lib/$machine-musl/libmillpond.so");
         $maps = 'Millpond::version(); echo file_get_contents("/proc/self/maps");';
         self::assertStringContainsString("$machine-musl/libmillpond.so", $this->php($maps, package: $package));
+        \file_put_contents("$package/lib/$machine-musl/libmillpond.so", 'for yet another');
+        self::assertMatchesRegularExpression(
+            "~LibraryException: libmillpond cannot be loaded: .*$machine-gnu/libmillpond.*$machine-musl/libmillpond~",
+            $this->php($maps, package: $package),
+        );
     }
 
     public function testTheOneThatIsNamed(): void

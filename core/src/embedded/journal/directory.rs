@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::directory_lock::{self, DirectoryLock};
-#[cfg(unix)]
-use super::files::FILE_MODE;
 use super::files::{Listing, storage};
 use super::head::Head;
 use crate::error::{Error, ErrorKind, Result};
@@ -146,7 +144,8 @@ impl Directory {
             Access::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(openat(&self.handle, name, flags, Mode::from_raw_mode(FILE_MODE))?.into())
+        // What is in a queue is for the owner alone.
+        Ok(openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
     fn is_link(&self, name: &str) -> bool {

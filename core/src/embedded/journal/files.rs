@@ -8,9 +8,7 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The rights on what is created: the owner's alone.
-#[cfg(unix)]
-pub(super) const FILE_MODE: u32 = 0o600;
+/// The rights on a directory that is created: the owner's alone.
 #[cfg(unix)]
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
 

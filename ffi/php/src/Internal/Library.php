@@ -161,7 +161,7 @@ final class Library
 
     private static function unloadable(FFI\Exception $failure): string
     {
-        $reason = self::path() === self::ON_SYSTEM
+        $reason = self::carried() === [] && !self::isNamed()
             ? 'there is no libmillpond for ' . self::machine() . ' in this package; install it from the release\'s C'
                 . ' archive, or name it in MILLPOND_LIBRARY: '
             : 'libmillpond cannot be loaded: ';
@@ -202,22 +202,36 @@ final class Library
      */
     private static function path(): string
     {
-        $named = \defined('MILLPOND_LIBRARY') ? \constant('MILLPOND_LIBRARY') : \getenv('MILLPOND_LIBRARY');
-        if (\is_string($named) && $named !== '') {
-            return $named;
+        if (self::isNamed()) {
+            return self::named();
         }
         $carried = self::carried();
+        $reasons = [];
         foreach (\count($carried) > 1 ? $carried : [] as $file) {
             try {
                 FFI::cdef('', $file);
 
                 return $file;
-            } catch (FFI\Exception) {
+            } catch (FFI\Exception $failure) {
                 // That of another C library, most likely.
+                $reasons[] = $failure->getMessage();
             }
+        }
+        if ($reasons !== []) {
+            throw new FFI\Exception(\implode('; ', $reasons));
         }
 
         return $carried[0] ?? self::ON_SYSTEM;
+    }
+
+    private static function named(): mixed
+    {
+        return \defined('MILLPOND_LIBRARY') ? \constant('MILLPOND_LIBRARY') : \getenv('MILLPOND_LIBRARY');
+    }
+
+    private static function isNamed(): bool
+    {
+        return \is_string(self::named()) && self::named() !== '';
     }
 
     /**

@@ -316,7 +316,8 @@ final class Signals
      */
     private static function take(): bool
     {
-        $signal = @\pcntl_sigtimedwait(self::$held, $details, 0, 0);
+        // PHP 8.4 refuses no time at all.
+        $signal = @\pcntl_sigtimedwait(self::$held, $details, 0, 1);
         if ($signal > 0) {
             self::$come[] = [$signal, $details];
         }
