@@ -18,7 +18,7 @@ WORK = pathlib.Path("/root/work")
 PATIENCE = 60
 (VERSION,) = re.findall(r"millpond-c-(\d+\.\d+\.\d+)-x86_64-unknown-linux-gnu", " ".join(os.listdir("/dist")))
 # What is too old there, and is refused.
-OLD = {"debian11": ("node", "ruby-ffi", "php"), "debian12": ("node",), "debian13": ()}[SYSTEM]
+OLD = {"debian11": ("node", "ruby-ffi", "php", "redis"), "debian12": ("node",), "debian13": ()}[SYSTEM]
 ENVIRONMENT = {**os.environ, "HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "VERSION": VERSION, "COMPOSER_ALLOW_SUPERUSER": "1", "COMPOSER_NO_INTERACTION": "1", "DEBIAN_FRONTEND": "noninteractive",
                "LC_ALL": "C.UTF-8",
@@ -75,7 +75,7 @@ def node():
         sh("mkdir old && cd old && tar xf /dist/millpond-$VERSION.tgz", work)
         refused(system_node + " -e \"require('./old/package')\"", "millpond needs Node 20.4 or later; this is 1", work)
     sh("npm init --yes", work)
-    typed("node/README.md", "npm install dist/millpond-[0-9]*.tgz dist/millpond-linux-x64-gnu-*.tgz", work)
+    typed("node/README.md", "npm install ./dist/millpond-[0-9]*.tgz ./dist/millpond-linux-x64-gnu-*.tgz", work)
     sh("rm -rf node_modules && npm ci", work)
     sh("node -e \"require('millpond').connect('memory:').then((client) => client.close())\"", work)
     addon = "node_modules/@millpond"
@@ -91,12 +91,11 @@ def ruby():
     gem = "gem install --local dist/millpond-[0-9]*-x86_64-linux.gem"
     if "ruby-ffi" in OLD:
         refused(gem, "ffi", work)
-        sh(gem + " --force", work)
-    else:
-        typed("ffi/ruby/README.md", gem, work)
-        typed("ffi/ruby/README.md", "gem install --local dist/millpond-redis-ick-*.gem", work)
-        without_a_library(work)
-        in_place_of_redis_ick(work)
+        return None
+    typed("ffi/ruby/README.md", gem, work)
+    typed("ffi/ruby/README.md", "gem install --local dist/millpond-redis-ick-*.gem", work)
+    without_a_library(work)
+    in_place_of_redis_ick(work)
     return ["ruby", str(PROGRAMS / "orders.rb")], work
 
 
@@ -133,7 +132,7 @@ def php():
     typed("ffi/php/README.md", "composer config repositories.millpond path 'millpond-php-*'", work)
     require = "composer require millpond/millpond"
     if "php" in OLD:
-        refused(require, r"requires php >=8\.1", work)
+        refused(require, "has a PHP requirement incompatible with your PHP", work)
         return None
     typed("ffi/php/README.md", require, work)
     shutil.copy(str(PROGRAMS / "orders.php"), str(work))
@@ -268,18 +267,20 @@ def main():
         name, began = language.__name__, time.monotonic()
         made = language()
         if made is None:
-            print("{}: {}: refused, as the page says".format(SYSTEM, name), flush=True)
+            print("{}: {}: refused, and told why".format(SYSTEM, name), flush=True)
             continue
         command, work = programs[name] = made
         check_memory(command, work)
         check_kills(command, work, "file:{}".format(work / "data"))
-        server = Redis(work)
-        with server as url:
-            check_kills(command, work, url, lambda: (server.stop(), server.start()))
-        print("{}: {}: installed, and used on memory:, file: and Redis; {:.0f} s".format(SYSTEM, name, time.monotonic() - began),
-              flush=True)
-    check_together(programs)
-    print("{}: {} on one queue".format(SYSTEM, ", ".join(programs)), flush=True)
+        if "redis" not in OLD:
+            server = Redis(work)
+            with server as url:
+                check_kills(command, work, url, lambda: (server.stop(), server.start()))
+        used = "memory: and file:" if "redis" in OLD else "memory:, file: and Redis"
+        print("{}: {}: installed, and used on {}; {:.0f} s".format(SYSTEM, name, used, time.monotonic() - began), flush=True)
+    if "redis" not in OLD:
+        check_together(programs)
+        print("{}: {} on one queue".format(SYSTEM, ", ".join(programs)), flush=True)
 
 
 main()
