@@ -212,6 +212,11 @@ pub(crate) fn server_error(text: &str) -> Error {
         "AGAIN" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY"
         | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
         "ERR" if rest.starts_with("max number of clients") => with_word(ErrorKind::Unavailable),
+        _ if text.contains(UNKNOWN_COMMAND) => {
+            let needed =
+                "Millpond needs Redis 6.2 or later, with its commands under their own names";
+            Error::new(ErrorKind::Server, format!("{text}: {needed}"))
+        }
         "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
             with_word(ErrorKind::PermissionDenied)
         }
@@ -248,6 +253,9 @@ impl Refusal {
 /// The error texts of Redis 7 and Redis 6.2 for a command that the script's user may not run.
 const ACL_FAILURES: [&str; 2] = ["ACL failure in script", "user executing the script can't run"];
 
+/// In the error texts of all versions of Redis for a command in a script that the server does not have.
+const UNKNOWN_COMMAND: &str = "Unknown Redis command called from";
+
 /// The error inside the wrapping that Redis 6.2 puts around the error of a command in a script:
 /// `ERR Error running script (call to f_…): @user_script:71: -OOM command not allowed …`.
 pub(crate) fn inner_error(text: &str) -> &str {
@@ -283,6 +291,19 @@ mod tests {
             ("ERR something else", ErrorKind::Server),
         ] {
             assert_eq!(server_error(text).kind(), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_is_told_from_a_fault() {
+        for text in [
+            "ERR Error running script (call to f_70d3): @user_script:29: @user_script: 29: \
+             Unknown Redis command called from Lua script",
+            "ERR Unknown Redis command called from script script: 70d3, on @user_script:29.",
+        ] {
+            let error = server_error(text);
+            assert_eq!(error.kind(), ErrorKind::Server);
+            assert!(error.message().contains(": Millpond needs Redis 6.2 or later"), "{error}");
         }
     }
 

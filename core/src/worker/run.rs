@@ -51,7 +51,7 @@ const LAST: Duration = Duration::from_secs(2);
 const LOOKS_MAX: usize = 8;
 
 /// The report on an end that could not be sent by the time the worker had to stop.
-pub(crate) const UNSENT: &str = "the server did not respond until the worker had to stop";
+pub(crate) const UNSENT: &str = "the server did not respond until the worker had to stop; the job comes again, unless it was done";
 
 /// The report on an end of a handler that took longer than its timeout.
 pub(crate) const LATE: &str = "its handler ended after the timeout, which had counted as a failure";
