@@ -288,7 +288,7 @@ final class RecruiterTest extends TestCase
         $recruiter->wake('j');
         self::assertSame(0, $recruiter->stats()->jobs[0]->backoff);
         $items = 2;
-        self::assertGreaterThan(60, $slices(60));
+        self::assertGreaterThan(30, $slices(60), 'there is something to do');
         self::assertGreaterThan(1_700_000_000_000_000, $recruiter->stats()->jobs[0]->lastGrantedUs);
     }
 

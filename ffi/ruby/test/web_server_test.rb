@@ -11,8 +11,8 @@ class WebServerTest < MillpondTest
     3.times { |number| store.insert("mails", value: number) }
     $mails = store.worker("mails")
     HANDLER = lambda do |job|
-      puts "begin #{job.task.value}"
-      sleep 0.01 until File.exist?("stopping") # the server has begun to stop
+      warn "begin #{job.task.value}"
+      sleep 0.01 until stopped?
       puts "end"
     end
     APP = ->(_env) { [200, {}, []] }
@@ -25,6 +25,7 @@ class WebServerTest < MillpondTest
     require "puma/launcher"
     launcher = Puma::Launcher.new(Puma::Configuration.new { |config| config.bind("tcp://127.0.0.1:0") && config.app(APP) })
     server = Thread.new { launcher.run }
+    Object.define_method(:stopped?) { !server.alive? }
     sleep 0.01 until launcher.connected_ports.any? # its traps are set
     begin
       puts "done #{$mails.run(&HANDLER).done}"
@@ -37,9 +38,16 @@ class WebServerTest < MillpondTest
 
   # Puma without `workers` has the main thread.
   INSIDE = WORK + <<~'RUBY'
-    thread = Thread.new { puts "done #{$mails.run(&HANDLER).done}" }
+    stopped = false
+    Object.define_method(:stopped?) { stopped }
+    thread = Thread.new do
+      # A signal that finds Puma in the middle of a line that it writes ends it with a ThreadError.
+      sleep 0.01 until Thread.main.backtrace.first.include?("join")
+      puts "done #{$mails.run(&HANDLER).done}"
+    end
     at_exit do
       $mails.stop(within: 25)
+      stopped = true
       thread.join
     end
     run APP
@@ -51,19 +59,22 @@ class WebServerTest < MillpondTest
       files.each { |name, text| File.write(File.join(folder, name.to_s.tr("_", ".")), text) }
       env = { "MILLPOND_LIBRARY" => LIBRARY_PATH, "RUBYLIB" => File.join(GEM_ROOT, "lib") }
       IO.popen(env, command, chdir: folder, err: %i[child out]) do |puma|
-        Timeout.timeout(PATIENCE) { read_and_stop(puma, File.join(folder, "stopping")) }
+        lines = []
+        Timeout.timeout(PATIENCE) { read_and_stop(puma, lines) }
+        lines
+      rescue Timeout::Error
+        flunk "it does not end\n#{lines.join("\n")}"
       ensure
         Process.kill(:KILL, puma.pid)
       end
     end
   end
 
-  def read_and_stop(puma, file)
-    puma.each_line.with_object([]) do |line, all|
-      all << line.chomp
-      begun = all.grep(/^begin|Use Ctrl-C/).size
+  def read_and_stop(puma, lines)
+    puma.each_line do |line|
+      lines << line.chomp
+      begun = lines.grep(/^begin|Use Ctrl-C/).size
       Process.kill(:TERM, puma.pid) if begun == 2 && line.match?(/^begin|Use Ctrl-C/)
-      FileUtils.touch(file) if line.include?("Gracefully stopping")
     end
   end
 
