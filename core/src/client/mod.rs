@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Pace;
 use crate::recovery::Recovery;
 use crate::runtime::fork::PerProcess;
+use crate::runtime::random;
 use crate::runtime::sync::lock;
 use crate::runtime::timer::Timer;
 use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
@@ -46,6 +47,11 @@ pub(crate) struct WeakClient<M: Mode> {
 impl<M: Mode> WeakClient<M> {
     pub(crate) fn upgrade(&self) -> Option<Client<M>> {
         Some(Client { core: self.core.upgrade()?, mode: PhantomData })
+    }
+
+    /// As [`Client::draw`].
+    pub(crate) fn draw(&self) -> u64 {
+        random::quick()
     }
 }
 
@@ -335,6 +341,11 @@ impl<M: Mode> Client<M> {
         on_backend!(self.core.backend,
             engine => Duration::from_micros(engine.now()),
             _connections => elapsed())
+    }
+
+    /// A random number, for what need not be a secret.
+    pub(crate) fn draw(&self) -> u64 {
+        random::quick()
     }
 
     /// How often a waiting consumer checks although nothing woke it: on a shared server there are

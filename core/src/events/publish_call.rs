@@ -9,7 +9,6 @@ use super::{EventQueue, IfExists, NewEvent, publish};
 use crate::client::Mode;
 use crate::error::{Error, ErrorKind, Result, ensure};
 use crate::step::{ByteList, Invocation, Script, has_tag};
-use crate::worker::ids;
 
 impl<M: Mode> EventQueue<M> {
     /// Makes a command that publishes an event, for a transaction of your own: a change of data on the same Redis and
@@ -70,7 +69,7 @@ impl<M: Mode> EventQueue<M> {
                 a transaction is in one";
             return Err(Error::new(ErrorKind::CrossSlot, message));
         }
-        Ok(command(&invocation(&name, event, ids::seed() as u16)?))
+        Ok(command(&invocation(&name, event, self.client.draw() as u16)?))
     }
 }
 

@@ -21,7 +21,6 @@ use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, ensure};
 use crate::step::When;
 use crate::step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
-use crate::worker::ids;
 
 /// For how long it is remembered what follows from an event in another partition: longer than it is tried again. As the
 /// page of `ack_with` says.
@@ -505,7 +504,7 @@ impl<M: Mode> EventQueue<M> {
 impl<M: Mode> Calls<M> {
     async fn publish(&self, events: Vec<NewEvent>) -> Result<Vec<Published>> {
         // What belongs anywhere goes to one place, so that a call is one step.
-        let drawn = ids::seed() as u16;
+        let drawn = self.client.draw() as u16;
         let make = |partition, op, events| Publish::new(partition, op, events, drawn);
         self.spread(events, drawn, make, |published| published).await
     }

@@ -307,7 +307,7 @@ impl<M: Mode> Calls<M> {
                 false => Ok(of(map)?.contains(&number).then_some(number)),
             };
             let make = |partition, op, _: &usize| {
-                let (token, seed) = (ids::unique_bytes(), ids::seed());
+                let (token, seed) = (ids::unique_bytes(), self.client.draw() as u32);
                 let waits = self.waits(&partition, listens);
                 // A suspect comes alone, from wherever it is.
                 let suspects = if left == max { suspects } else { Suspects::Leave };

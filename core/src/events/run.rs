@@ -14,11 +14,10 @@ use crate::client::{Async, Mode};
 use crate::error::{Error, Result, Retry, invalid};
 use crate::runtime::backoff::with_jitter;
 use crate::worker::failure::Failure;
-use crate::worker::ids;
 use crate::worker::lease::Contact;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting};
 use crate::worker::report::{Report, ReportKind};
-use crate::worker::run::{self, Batch, Ended, Plan, Queue, Room, Sending, runs};
+use crate::worker::run::{self, Batch, Ended, Plan, Queue, Room, Sending, Work, runs};
 use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
@@ -79,7 +78,7 @@ impl<M: Mode> Run<M> {
     pub fn end(&self, job: &Job<M>, outcome: Result<(), Failure>) -> Result<()> {
         let (number, job) = (self.number_of(job)?, job.core.clone());
         self.0.end(number, |add| {
-            let how = How::of(outcome);
+            let how = How::of(outcome, job.lease.draw());
             job.lease.clone().end(move |_| add(Ending { job, how, settled: None }));
         });
         Ok(())
@@ -107,7 +106,7 @@ struct How {
 }
 
 impl How {
-    fn of(outcome: Result<(), Failure>) -> Self {
+    fn of(outcome: Result<(), Failure>, draw: u64) -> Self {
         let (kind, end) = match outcome {
             Ok(()) => (ReportKind::Done, End::Done),
             Err(Failure::Error(err) | Failure::Retry(err)) => {
@@ -118,7 +117,7 @@ impl How {
             }
             Err(Failure::Reject(err)) => (ReportKind::Dead, End::Dead(err)),
             Err(Failure::Release) => {
-                (ReportKind::Released, End::Released(Some(with_jitter(RELEASE_DELAY))))
+                (ReportKind::Released, End::Released(Some(with_jitter(RELEASE_DELAY, draw))))
             }
             Err(Failure::ReleaseAfter(delay)) => (ReportKind::Released, End::Released(Some(delay))),
             Err(Failure::Move(queue, _)) => {
@@ -147,11 +146,26 @@ impl How {
     }
 }
 
-impl<M: Mode> Queue for Deliveries<M> {
-    type Source = Takes<M>;
+impl<M: Mode> Work for Deliveries<M> {
     type Job = Arc<JobCore<M>>;
     type End = Ending<M>;
     const ENDS_MAX: usize = STEP_EVENTS_MAX;
+
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.event.is_unbegun
+    }
+
+    fn unsent(end: Ending<M>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, end.job, run::UNSENT, None)
+    }
+
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
+    }
+}
+
+impl<M: Mode> Queue for Deliveries<M> {
+    type Source = Takes<M>;
 
     fn send(
         self: &Arc<Self>,
@@ -193,12 +207,8 @@ impl<M: Mode> Queue for Deliveries<M> {
             Err(error) if error.retry() == Retry::Never || job.lease.is_gone() => {
                 Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)))
             }
-            Err(_) => Ended::Again(Ending { job, how, settled: None }),
+            Err(error) => Ended::Again(Ending { job, how, settled: None }, error),
         }
-    }
-
-    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
-        job.event.is_unbegun
     }
 
     fn begin(
@@ -227,14 +237,6 @@ impl<M: Mode> Queue for Deliveries<M> {
         }));
     }
 
-    fn unsent(end: Ending<M>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, end.job, run::UNSENT, None)
-    }
-
-    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, job, run::LATE, None)
-    }
-
     fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
         job.timeout
     }
@@ -245,7 +247,7 @@ impl<M: Mode> Queue for Deliveries<M> {
         then: impl FnOnce(Ending<M>) + Send + 'static,
     ) {
         job.lease.revoke();
-        let how = How::of(Err(too_late(job.timeout.unwrap_or_default())));
+        let how = How::of(Err(too_late(job.timeout.unwrap_or_default())), job.lease.draw());
         job.lease.clone().end(move |_| then(Ending { job, how, settled: None }));
     }
 
@@ -273,7 +275,7 @@ impl<M: Mode> Ending<M> {
 impl<M: Mode> Calls<M> {
     /// Ends deliveries.
     pub(super) async fn settle(&self, ends: Vec<Settlement>) -> Result<Vec<Settled>> {
-        let make = |partition, _, ends| Settle::new(partition, ends, ids::seed());
+        let make = |partition, _, ends| Settle::new(partition, ends, self.client.draw() as u32);
         self.spread(ends, 0, make, |settled| settled).await
     }
 }

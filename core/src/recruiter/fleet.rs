@@ -88,7 +88,7 @@ impl Fleet {
     }
 
     fn run(&self, seconds: u64) -> Seen {
-        let seed = crate::worker::ids::draw();
+        let seed = crate::runtime::random::quick();
         println!("seed {seed}");
         let mut random = Random(seed);
         let (mut jobs, mut seen) = (Jobs::default(), Seen::default());
@@ -233,7 +233,7 @@ fn a_burst_as_a_picture() {
     let burst: Rate = |at| if (30.0..60.0).contains(&at) { 100.0 } else { 2.0 };
     let (seconds, rate) = (90, 10.0);
     let paced = Fleet::of(NewJob::new("a").per_second(rate), 1_000, burst).run(seconds);
-    let mut random = Random(crate::worker::ids::draw());
+    let mut random = Random(crate::runtime::random::quick());
     let paced: Vec<f64> = (1..seconds).map(|second| paced.rate(second - 1, second + 1)).collect();
     // Of 2,000 enlistments a second outside of the burst, one in 200 runs the job.
     let lottery: Vec<f64> = (1..seconds)

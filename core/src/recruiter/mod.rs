@@ -48,7 +48,6 @@ use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, Result, ensure, invalid};
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::Handle;
-use crate::worker::ids;
 use crate::worker::per_fork::{PerFork, generation};
 use crate::worker::report::log;
 use lottery::Lottery;
@@ -191,7 +190,7 @@ impl<M: Mode> Recruiter<M> {
     fn shared(&self) -> Arc<Shared> {
         self.shared.get(|| {
             let key = self.name.as_ref().map_or(&b"recruiter"[..], Name::as_bytes);
-            let pacer = || Pacer::new(ids::draw(), self.client.local_time());
+            let pacer = || Pacer::new(self.client.draw(), self.client.local_time());
             self.client.shared_by_servers(key, || Shared { pacer: pacer() })
         })
     }
@@ -360,7 +359,7 @@ impl<M: Mode> Recruiter<M> {
             }
         });
         result?;
-        self.shared().pacer.installed(&job, ids::draw(), self.client.local_time());
+        self.shared().pacer.installed(&job, self.client.draw(), self.client.local_time());
         Ok(())
     }
 
@@ -371,7 +370,7 @@ impl<M: Mode> Recruiter<M> {
             true => Step::Dismissed(Why::Stopped),
             false => {
                 let now = self.client.local_time();
-                shared.pacer.enlist(&installed.lottery, ids::draw(), now)
+                shared.pacer.enlist(&installed.lottery, self.client.draw(), now)
             }
         };
         match step {
@@ -408,7 +407,7 @@ impl<M: Mode> Recruiter<M> {
             jobs.iter().map(|job| job.is_limited().then(|| job.id().clone())).collect();
         let then = move |result: Result<Recruited>| {
             let now = place.client.local_time();
-            let granted = match shared.pacer.answered(&result, ids::draw(), now) {
+            let granted = match shared.pacer.answered(&result, place.client.draw(), now) {
                 Ok(granted) => granted,
                 Err(why) => return dismissed(&shared, why, result.err()),
             };

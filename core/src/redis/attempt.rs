@@ -8,6 +8,7 @@ use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Options};
 use crate::runtime::backoff::Backoff;
+use crate::runtime::random;
 use crate::step::Invocation;
 use crate::step::reply::{Reply, inner_error, server_error};
 
@@ -190,7 +191,7 @@ impl Attempt {
 
     /// Tries again after a pause with jitter, while there are time and retries left.
     fn later(&mut self, error: Error, now: Instant) -> Verdict {
-        let pause = PAUSES.delay(self.pauses);
+        let pause = PAUSES.delay(self.pauses, random::quick());
         if self.retries_left == 0 || now + pause >= self.deadline {
             return Verdict::Done(Err(error));
         }

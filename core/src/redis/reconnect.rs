@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::runtime::backoff::Backoff;
+use crate::runtime::random;
 
 /// They begin anew once a connection has lasted for the longest of them.
 const PAUSES: Backoff =
@@ -24,7 +25,7 @@ impl Reconnect {
         if self.began.elapsed() > PAUSES.most {
             self.pauses = 0;
         }
-        tokio::time::sleep(PAUSES.delay(self.pauses)).await;
+        tokio::time::sleep(PAUSES.delay(self.pauses, random::quick())).await;
         self.pauses = self.pauses.saturating_add(1);
         self.began = Instant::now();
     }

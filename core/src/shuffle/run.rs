@@ -20,7 +20,7 @@ use crate::worker::groups::Groups;
 use crate::worker::lease::{Contact, check_length};
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting};
 use crate::worker::report::{Report, ReportKind};
-use crate::worker::run::{self, Ended, Plan, Queue, Room, Sending, runs};
+use crate::worker::run::{self, Ended, Plan, Queue, Room, Sending, Work, runs};
 use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
@@ -114,9 +114,12 @@ enum How {
 
 impl How {
     fn of<M: Mode>(job: &JobCore<M>, outcome: Result<(), Failure>) -> Self {
+        let draw = job.consumer.client().draw();
         let retry = |err: String, delay: Option<Duration>| match job.is_last() {
             true => Self::Reject(format!("exhausted: {err}")),
-            false => Self::Retry(err, delay.unwrap_or_else(|| job.delay()).min(job.policy.lease)),
+            false => {
+                Self::Retry(err, delay.unwrap_or_else(|| job.delay(draw)).min(job.policy.lease))
+            }
         };
         match outcome {
             Ok(()) => Self::Done,
@@ -124,7 +127,7 @@ impl How {
             Err(Failure::RetryAfter(err, delay)) => retry(err, Some(delay)),
             Err(Failure::Reject(err)) => Self::Reject(format!("rejected: {err}")),
             Err(Failure::Release) => {
-                Self::Release(with_jitter(RELEASE_DELAY).min(job.policy.lease))
+                Self::Release(with_jitter(RELEASE_DELAY, draw).min(job.policy.lease))
             }
             Err(Failure::ReleaseAfter(delay)) => Self::Release(delay.min(job.policy.lease)),
             Err(Failure::Move(queue, _)) => {
@@ -166,18 +169,34 @@ impl<M: Mode> JobCore<M> {
     }
 
     /// How long to put the message off, which was delivered so often.
-    fn delay(&self) -> Duration {
+    fn delay(&self, draw: u64) -> Duration {
         let (Backoff { first, most }, lease) = (self.policy.backoff, self.policy.lease);
         let backoff = Backoff { first: first.min(lease), most: most.max(first).min(lease) };
-        backoff.delay(self.message.deliveries.saturating_sub(1).try_into().unwrap_or(u32::MAX))
+        let before = self.message.deliveries.saturating_sub(1);
+        backoff.delay(before.try_into().unwrap_or(u32::MAX), draw)
+    }
+}
+
+impl<M: Mode> Work for Messages<M> {
+    type Job = Arc<JobCore<M>>;
+    type End = End<M>;
+    const ENDS_MAX: usize = ACK_MESSAGES_MAX;
+
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.is_suspect
+    }
+
+    fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, end.job, run::UNSENT, None)
+    }
+
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
     }
 }
 
 impl<M: Mode> Queue for Messages<M> {
     type Source = Takes<M>;
-    type Job = Arc<JobCore<M>>;
-    type End = End<M>;
-    const ENDS_MAX: usize = ACK_MESSAGES_MAX;
 
     fn send(
         self: &Arc<Self>,
@@ -220,12 +239,8 @@ impl<M: Mode> Queue for Messages<M> {
             Err(error) if error.retry() == Retry::Never || job.lease.is_gone() => {
                 Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)))
             }
-            Err(_) => Ended::Again(End { job, how }),
+            Err(error) => Ended::Again(End { job, how }, error),
         }
-    }
-
-    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
-        job.is_suspect
     }
 
     fn begin(
@@ -243,14 +258,6 @@ impl<M: Mode> Queue for Messages<M> {
             job.is_counted.store(begun.is_ok(), Ordering::Release);
             then(begun);
         });
-    }
-
-    fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, end.job, run::UNSENT, None)
-    }
-
-    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, job, run::LATE, None)
     }
 
     fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
@@ -430,7 +437,7 @@ impl<M: Mode> Source for Takes<M> {
         let time = client.time();
         if self.reclaims.is_due(time) {
             // All workers of a group would look at the same time.
-            self.reclaims.put_off(time, with_jitter(policy.lease / 2));
+            self.reclaims.put_off(time, with_jitter(policy.lease / 2, client.draw()));
             let step = consumer.reclaim_step(policy.lease, self.room);
             let step = step.map(|step| step.begins(true));
             return client.run_then(step, move |reclaimed| Taken::Reclaimed(reclaimed, now));

@@ -62,7 +62,7 @@ impl Conflicts {
     }
 
     /// How long to postpone a task if one of its documents has changed; `None` if this is an attempt.
-    pub(super) fn outdated(&self, task: &Task) -> Option<Duration> {
+    pub(super) fn outdated(&self, task: &Task, draw: u64) -> Option<Duration> {
         let (mut outdated, now) = (lock(&self.outdated), self.contention.age());
         let row = outdated.remove(&task.id).filter(|row| row.attempt == task.attempt);
         let before = row.map_or(0, |row| row.count);
@@ -75,7 +75,7 @@ impl Conflicts {
         let row = Row { attempt: task.attempt, count: before + 1, last: now };
         outdated.insert(task.id.clone(), row);
         drop(outdated);
-        Some(self.contention.put_off(OUTDATED.delay(before)))
+        Some(self.contention.put_off(OUTDATED.delay(before, draw)))
     }
 
     /// The task is gone, or belongs to another job.

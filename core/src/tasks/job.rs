@@ -151,12 +151,17 @@ impl<M: Mode> JobCore<M> {
 
     /// The task unchanged, to be tried again after the worker's backoff.
     pub(super) fn put_off(&self) -> TaskChange {
-        self.task.change().after(self.policy.delay(self.task.attempt))
+        self.task.change().after(self.policy.delay(self.task.attempt, self.store.client.draw()))
     }
 
     /// What becomes of a task whose handler failed.
     pub(super) fn failed(&self, err: &str) -> TaskChange {
-        self.put_off_untried(err).unwrap_or_else(|| self.policy.failed(&self.task, err, None))
+        self.put_off_untried(err).unwrap_or_else(|| self.retried(err, None))
+    }
+
+    /// What becomes of a task that is tried again, after this time or the worker's backoff.
+    pub(super) fn retried(&self, err: &str, delay: Option<Duration>) -> TaskChange {
+        self.policy.failed(&self.task, err, delay, self.store.client.draw())
     }
 
     /// What becomes of a task whose handler failed because documents were held by others, or had changed.
@@ -168,7 +173,9 @@ impl<M: Mode> JobCore<M> {
         let is_told = |why: &Option<Arc<str>>| why.as_ref().is_some_and(|why| err.contains(&**why));
         let delay = match is_told(&held.taken) {
             true => self.conflicts.taken(),
-            false if is_told(&held.outdated) => self.conflicts.outdated(&self.task)?,
+            false if is_told(&held.outdated) => {
+                self.conflicts.outdated(&self.task, self.store.client.draw())?
+            }
             false => return None,
         };
         self.postponed_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
@@ -291,7 +298,7 @@ impl<M: Mode> Job<M> {
         let step = self.claim_docs_step(namespace.as_ref(), keys);
         let claim = step.as_ref().ok().map(|step| (self.core.lease.change(), step.clone()));
         let (lease, conflicts) = (self.core.lease.clone(), self.core.conflicts.clone());
-        let mut retries = Retries::within(docs_wait(wait), ASK);
+        let mut retries = Retries::within(docs_wait(wait, self.core.store.client.draw()), ASK);
         let then = move |result: Result<Vec<Doc>>| {
             let Some((_change, again)) = &claim else { return Then::Done(result) };
             let mut state = lease.lock();
@@ -384,7 +391,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn retry(&self, err: &str) -> M::Reply<Modified> {
-        self.end_by(self.core.policy.failed(&self.core.task, err, None))
+        self.end_by(self.core.retried(err, None))
     }
 
     /// [`retry`](Self::retry), but after this time.
@@ -392,7 +399,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn retry_after(&self, err: &str, delay: Duration) -> M::Reply<Modified> {
-        self.end_by(self.core.policy.failed(&self.core.task, err, Some(delay)))
+        self.end_by(self.core.retried(err, Some(delay)))
     }
 
     /// Ends the job and moves the task to this queue, with one more attempt and this reason.
@@ -410,7 +417,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn release(&self) -> M::Reply<Modified> {
-        self.release_after(with_jitter(RELEASE_DELAY_DEFAULT))
+        self.release_after(with_jitter(RELEASE_DELAY_DEFAULT, self.core.store.client.draw()))
     }
 
     /// [`release`](Self::release), but after this time; zero is immediately.
@@ -468,8 +475,8 @@ impl<M: Mode> fmt::Debug for Job<M> {
 }
 
 /// How long a job that asks to wait for this time waits for documents.
-pub(super) fn docs_wait(wait: Duration) -> Duration {
-    wait.min(with_jitter(DOCS_WAIT_MAX))
+pub(super) fn docs_wait(wait: Duration, draw: u64) -> Duration {
+    wait.min(with_jitter(DOCS_WAIT_MAX, draw))
 }
 
 fn ended() -> Error {

@@ -320,7 +320,7 @@ impl<M: Mode> TaskStore<M> {
         lease: Duration,
         max: usize,
     ) -> Result<Claim> {
-        Claim::of(self.name()?, claimant, queues, lease, max, ids::seed())
+        Claim::of(self.name()?, claimant, queues, lease, max, self.client.draw() as u32)
     }
 
     /// A loop of claims that yields leased tasks, one at a time or in batches, and can wait for them. See [`Claims`].

@@ -16,7 +16,7 @@ use crate::worker::failure::Failure;
 use crate::worker::groups::Groups;
 use crate::worker::lease::Contact;
 use crate::worker::report::{Report, ReportKind};
-use crate::worker::run::{self, Ended, Plan, Queue, Sending, runs};
+use crate::worker::run::{self, Ended, Plan, Queue, Sending, Work, runs};
 use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
@@ -138,15 +138,17 @@ impl Said {
         }
         let (change, err) = match failure {
             Failure::Error(err) => (job.failed(&err), err),
-            Failure::Retry(err) => (policy.failed(task, &err, None), err),
-            Failure::RetryAfter(err, delay) => (policy.failed(task, &err, Some(delay)), err),
+            Failure::Retry(err) => (job.retried(&err, None), err),
+            Failure::RetryAfter(err, delay) => (job.retried(&err, Some(delay)), err),
             Failure::Move(queue, err) => {
                 let change = task.change().retry(&err).queue(&queue);
                 return Self::changed(ReportKind::Moved, change, format!("{queue}: {err}"));
             }
             Failure::Reject(err) => (policy.rejected(task, &err), err),
             Failure::Release => {
-                let change = task.change().after(with_jitter(RELEASE_DELAY_DEFAULT));
+                let change = task
+                    .change()
+                    .after(with_jitter(RELEASE_DELAY_DEFAULT, job.store.client.draw()));
                 return Self::changed(ReportKind::Released, change, String::new());
             }
             Failure::ReleaseAfter(delay) => {
@@ -192,11 +194,30 @@ impl Said {
     }
 }
 
-impl<M: Mode> Queue for Tasks<M> {
-    type Source = Takes<M>;
+impl<M: Mode> Work for Tasks<M> {
     type Job = Arc<JobCore<M>>;
     type End = End<M>;
     const ENDS_MAX: usize = MODIFICATIONS_MAX;
+
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.suspect.is_some()
+    }
+
+    fn is_ended(job: &Arc<JobCore<M>>) -> bool {
+        job.is_ended()
+    }
+
+    fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, end.job, run::UNSENT, None)
+    }
+
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
+    }
+}
+
+impl<M: Mode> Queue for Tasks<M> {
+    type Source = Takes<M>;
 
     fn send(
         self: &Arc<Self>,
@@ -239,16 +260,8 @@ impl<M: Mode> Queue for Tasks<M> {
             Retry::Never => {
                 Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)))
             }
-            _ => Ended::Again(End { job, step, said }),
+            _ => Ended::Again(End { job, step, said }, error),
         }
-    }
-
-    fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, end.job, run::UNSENT, None)
-    }
-
-    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
-        report(ReportKind::Lost, job, run::LATE, None)
     }
 
     fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
@@ -269,20 +282,12 @@ impl<M: Mode> Queue for Tasks<M> {
         job.lease.watch_renewals(contact);
     }
 
-    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
-        job.suspect.is_some()
-    }
-
     fn begin(
         self: &Arc<Self>,
         job: &Arc<JobCore<M>>,
         then: impl FnOnce(Result<()>) + Send + 'static,
     ) {
         job.begin(then);
-    }
-
-    fn is_ended(job: &Arc<JobCore<M>>) -> bool {
-        job.is_ended()
     }
 
     fn give_back(

@@ -1276,8 +1276,9 @@ fn an_end_that_is_refused_for_a_task_is_an_attempt() {
 #[test]
 fn a_job_waits_for_documents_no_longer_than_it_may() {
     let second = Duration::from_secs(1);
-    assert_eq!(job::docs_wait(second), second);
-    let waits: Vec<_> = (0..100).map(|_| job::docs_wait(Duration::MAX)).collect();
+    assert_eq!(job::docs_wait(second, u64::MAX), second);
+    let waits: Vec<_> =
+        (0..100).map(|draw: u64| job::docs_wait(Duration::MAX, draw << 57)).collect();
     assert!(waits.iter().all(|wait| (DOCS_WAIT_MAX / 2..=DOCS_WAIT_MAX).contains(wait)));
     assert!(waits.iter().any(|wait| *wait != waits[0]), "two that wait for each other");
 }
@@ -1299,8 +1300,8 @@ fn backoff_doubles_up_to_its_most() {
     let task = store.insert("q", "1").unwrap();
     for (attempt, most) in [(0, 8), (1, 16), (2, 32), (3, 60), (40, 60)] {
         let tried = Task { attempt, ..task.clone() };
-        for _ in 0..50 {
-            let When::After(delay) = worker.policy().failed(&tried, "e", None).at else {
+        for draw in [0, 1 << 63, u64::MAX] {
+            let When::After(delay) = worker.policy().failed(&tried, "e", None, draw).at else {
                 panic!("it is put off");
             };
             assert!(delay <= Duration::from_secs(most) && delay >= Duration::from_secs(most) / 2);

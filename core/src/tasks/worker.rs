@@ -347,13 +347,19 @@ fn check_backoff(Backoff { first, most }: Backoff) -> Result<()> {
 
 impl Policy {
     /// What becomes of a task that failed: another attempt later, or the error queue.
-    pub(super) fn failed(&self, task: &Task, err: &str, delay: Option<Duration>) -> TaskChange {
+    pub(super) fn failed(
+        &self,
+        task: &Task,
+        err: &str,
+        delay: Option<Duration>,
+        draw: u64,
+    ) -> TaskChange {
         match self.is_last(task) {
             true => {
                 task.change().quarantine(&format!("exhausted: {err}"), &self.error_queue_of(task))
             }
             false => {
-                let delay = delay.unwrap_or_else(|| self.delay(task.attempt));
+                let delay = delay.unwrap_or_else(|| self.delay(task.attempt, draw));
                 task.change().retry(err).after(delay)
             }
         }
@@ -384,8 +390,8 @@ impl Policy {
     }
 
     /// How long to postpone a task that was tried this often before.
-    pub(super) fn delay(&self, attempts: u32) -> Duration {
+    pub(super) fn delay(&self, attempts: u32, draw: u64) -> Duration {
         let Backoff { first, most } = self.backoff;
-        Backoff { first, most: most.max(first).min(DELAY_MAX) }.delay(attempts)
+        Backoff { first, most: most.max(first).min(DELAY_MAX) }.delay(attempts, draw)
     }
 }

@@ -9,7 +9,6 @@ use super::{Reap, Reaped, VolatileHash};
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, Result, ensure};
 use crate::step::fnv::fnv1a64;
-use crate::worker::ids;
 
 /// The most shards of a family.
 pub const SHARDS_MAX: u32 = 1_024;
@@ -94,7 +93,7 @@ impl<M: Mode> VolatileHashes<M> {
         if let Err(error) = checked {
             return M::step::<Reap>(&self.client, Err(error)).await;
         }
-        let first = ids::seed() % self.shards;
+        let first = self.client.draw() as u32 % self.shards;
         let mut round = Round { left: limit, looks: limit.max(HASHES_A_REAP), ..Round::default() };
         for index in 0..self.shards {
             let shard = self.shard((first + index) % self.shards)?;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::runtime::backoff::Backoff;
+use crate::runtime::random;
 
 /// The delays of an operation that is retried until a deadline.
 pub(crate) struct Retries {
@@ -22,7 +23,7 @@ impl Retries {
     /// The delay before the next retry; `None` when the time is over.
     pub(crate) fn next_delay(&mut self) -> Option<Duration> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let delay = self.backoff.delay(self.before);
+        let delay = self.backoff.delay(self.before, random::quick());
         self.before += 1;
         match left {
             Some(Duration::ZERO) => None,
@@ -52,7 +53,8 @@ impl Contention {
 
     /// How long to postpone another job.
     pub(crate) fn delay(&self) -> Duration {
-        self.put_off(self.backoff.delay(self.releases.fetch_add(1, Ordering::Relaxed)))
+        let before = self.releases.fetch_add(1, Ordering::Relaxed);
+        self.put_off(self.backoff.delay(before, random::quick()))
     }
 
     /// A job is postponed for this time.

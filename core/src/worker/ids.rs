@@ -1,4 +1,4 @@
-//! Ids, tokens and seeds drawn at random.
+//! Ids and tokens drawn at random.
 
 use std::sync::Arc;
 
@@ -12,16 +12,6 @@ pub(crate) fn unique_id() -> Arc<str> {
 /// 32 hexadecimal digits that cannot be guessed.
 pub(crate) fn token() -> Arc<[u8]> {
     random::token().as_bytes().into()
-}
-
-/// The seed of a step's random choices.
-pub(crate) fn seed() -> u32 {
-    random::quick() as u32
-}
-
-/// A random number, which anybody may guess.
-pub(crate) fn draw() -> u64 {
-    random::quick()
 }
 
 /// Eight unique bytes.

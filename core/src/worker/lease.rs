@@ -209,6 +209,11 @@ impl<M: Mode, H: Held> Lease<M, H> {
         self.client.upgrade()
     }
 
+    /// As [`Client::draw`].
+    pub(crate) fn draw(&self) -> u64 {
+        self.client.draw()
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<H>> {
         lock(&self.state)
     }

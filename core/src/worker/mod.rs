@@ -8,6 +8,7 @@ pub(crate) mod failure;
 pub(crate) mod groups;
 pub(crate) mod ids;
 pub(crate) mod lease;
+mod machine;
 mod outage;
 pub(crate) mod per_fork;
 pub(crate) mod poll_loop;

@@ -1,0 +1,749 @@
+//! What a run holds and what it does next: a state machine without lock, clock or thread. It is fed with what happened
+//! and with the time, and says what comes next to those that ask ([`Machine::next`]) and what is to be done
+//! ([`Machine::todo`]). The driver around it is in `run.rs`; how a job comes in and goes out is on the page of the module
+//! `worker`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::outage::{Outage, Steps};
+use super::report::{JobCounts, Report, ReportKind};
+use crate::error::{Error, ErrorKind, Result, Retry};
+use crate::runtime::backoff::{Backoff, Draws};
+
+/// How long to wait before an unreachable server is tried again.
+const AWAY: Backoff = Backoff { first: Duration::from_millis(100), most: Duration::from_secs(5) };
+
+/// How long to wait before an end that failed with the connection is sent again, never more than a tenth of the
+/// lease: as often as a failed renewal, which it replaces.
+const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), most: Duration::from_secs(2) };
+
+/// How long an end is still retried after the deadline of a stop.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What a machine has to know of the jobs of a queue.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// A job that is held; a clone is the same job.
+    type Job: Clone + Send + Sync + 'static;
+    /// How a job is to end, ready to be sent.
+    type End: Send + 'static;
+
+    /// The most ends of one step.
+    const ENDS_MAX: usize;
+
+    /// Whether the job is a suspect: it may be what ended the processes that had it.
+    fn is_suspect(_: &Self::Job) -> bool {
+        false
+    }
+
+    /// Whether its handler ended the job itself.
+    fn is_ended(_: &Self::Job) -> bool {
+        false
+    }
+
+    /// The report on an end that could not be sent before the run was over.
+    fn unsent(end: Self::End) -> Report<Self::Job>;
+
+    /// The report on a job whose handler ended after its timeout.
+    fn late(job: Self::Job) -> Report<Self::Job>;
+}
+
+/// How a run works.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// How many jobs run at a time.
+    pub(crate) concurrency: usize,
+    /// How many more are prefetched.
+    pub(crate) prefetch: usize,
+    /// How long a job is leased.
+    pub(crate) lease: Duration,
+    /// The run is over when nothing is available; an error of the connection ends it.
+    pub(crate) drains: bool,
+    /// When it takes no more jobs.
+    pub(crate) until: Option<Instant>,
+    /// What went well is reported too.
+    pub(crate) tells_all: bool,
+}
+
+impl Plan {
+    /// How many jobs it holds at most that have not ended, and how many ends may have no result when a job begins.
+    fn most(&self) -> usize {
+        self.concurrency.saturating_add(self.prefetch)
+    }
+}
+
+/// What a step took.
+pub(crate) struct Batch<J> {
+    pub(crate) jobs: Vec<J>,
+    pub(crate) reports: Vec<Report<J>>,
+}
+
+/// What the loop that takes jobs did.
+pub(super) enum Taken<J> {
+    Batch(Batch<J>),
+    /// Nothing is available, and the loop does not wait.
+    Nothing,
+    /// The step has no result yet.
+    Pending,
+    /// It stopped because of the run: there is something else to do.
+    HeldUp,
+    Failed(Error),
+}
+
+/// What comes next for a caller.
+pub(super) enum Next<J> {
+    /// A job to work on, and its number in the run.
+    Job(u64, J),
+    Report(Report<J>),
+    /// Take up to this many jobs; then [`Machine::took`].
+    Take(usize),
+    /// Nothing before the next change. If `is_idle`, nothing will be taken any more.
+    Wait {
+        is_idle: bool,
+    },
+    /// The run is over, perhaps because of an error.
+    Over(Option<Error>),
+}
+
+/// What is to be done, in this order.
+pub(super) enum Todo<W: Work> {
+    /// Send these ends in one step; then [`Machine::sent`].
+    Send(Vec<Sending<W::End>>),
+    /// Note that the work on a suspect begins; then [`Machine::begun`].
+    Begin(W::Job),
+    /// Make the end that gives the job back; then [`Machine::add`].
+    GiveBack(W::Job),
+    /// Make the end of the job with this number, whose handler has taken too long; then [`Machine::add`].
+    TimeOut(u64, W::Job),
+    /// Do what is left to do when nothing is held any more; then [`Machine::departed`].
+    Depart,
+}
+
+/// An end that is being sent.
+pub(crate) struct Sending<E> {
+    pub(crate) end: E,
+    /// The number of its job, if that is overdue.
+    overdue: Option<u64>,
+    /// How often sending it has failed.
+    tries: u32,
+    /// A result was lost, so it may have been done.
+    pub(super) is_unsure: bool,
+}
+
+impl<E> Sending<E> {
+    pub(super) fn new(end: E) -> Self {
+        Self { end, overdue: None, tries: 0, is_unsure: false }
+    }
+
+    /// The end of a job whose handler has taken too long.
+    pub(super) fn overdue(number: u64, end: E) -> Self {
+        Self { overdue: Some(number), ..Self::new(end) }
+    }
+
+    /// This end, which had this result.
+    pub(super) fn map<T>(self, end: impl FnOnce(E) -> T) -> Sending<T> {
+        let Self { end: of, overdue, tries, is_unsure } = self;
+        Sending { end: end(of), overdue, tries, is_unsure }
+    }
+}
+
+/// What the result of an end means.
+pub(crate) enum Ended<W: Work + ?Sized> {
+    /// The job is over.
+    Done(Report<W::Job>),
+    /// It must end in this way instead.
+    Instead(W::End),
+    /// The connection failed with this error, and the same is to be sent again.
+    Again(W::End, Error),
+}
+
+/// The jobs of a run, the ends on their way, and what it knows of the server.
+pub(super) struct Machine<W: Work> {
+    plan: Plan,
+    draws: Draws,
+    /// Held, but not begun.
+    ready: VecDeque<W::Job>,
+    /// Held, but to be begun when nothing else is.
+    suspects: VecDeque<W::Job>,
+    alone: Alone<W::Job>,
+    running: BTreeMap<u64, Running<W::Job>>,
+    /// When the timeouts of running jobs are over.
+    limits: BTreeSet<(Instant, u64)>,
+    /// Jobs that have ended by their timeout, though their handlers still work.
+    overdue: BTreeMap<u64, Overdue<W::Job>>,
+    numbers: u64,
+    reports: VecDeque<Report<W::Job>>,
+    counts: JobCounts,
+    /// Ends that wait for the step in progress.
+    gathered: Vec<Sending<W::End>>,
+    /// Ends that failed with the connection, and when they are sent again.
+    resting: Vec<(Instant, Sending<W::End>)>,
+    is_sending: bool,
+    /// How many ends have no result yet.
+    ending: usize,
+    takes: Takes,
+    outage: Outage,
+    /// No more jobs are taken, because of a stop or an error that ended the run.
+    is_closing: bool,
+    /// The deadline of a stop.
+    deadline: Option<Instant>,
+    /// When that deadline passed.
+    given_up: Option<Instant>,
+    /// What ended the run.
+    failed: Option<Error>,
+    departure: Departure,
+    todo: VecDeque<Todo<W>>,
+    has_changed: bool,
+}
+
+/// How the taking of jobs goes.
+#[derive(Default)]
+struct Takes {
+    /// A caller drives the loop that takes jobs.
+    is_driven: bool,
+    /// That loop has a step in progress.
+    is_asking: bool,
+    /// The last step found nothing, and nothing has ended since it was sent.
+    is_dry: bool,
+    /// Something has ended since the step in progress was sent, so that step may have been too early to find it.
+    is_stale: bool,
+    /// Jobs cannot be taken because the server is unreachable: how often it was tried, and until when to wait.
+    away: Option<(u32, Option<Instant>)>,
+}
+
+/// A job that is being worked on.
+struct Running<J> {
+    job: J,
+    /// When its timeout is over.
+    limit: Option<Instant>,
+}
+
+/// A job whose timeout is over.
+struct Overdue<J> {
+    job: J,
+    /// Its handler still works.
+    is_working: bool,
+    /// Its handler has ended it, after the timeout.
+    is_late: bool,
+    /// The end that the timeout gave it has a result.
+    is_ended: bool,
+}
+
+/// Whether what a queue does at the end of a run has been done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    NotBegun,
+    UnderWay,
+    Done,
+}
+
+/// Whether a suspect has the run for itself.
+enum Alone<J> {
+    No,
+    /// It is being noted that it begins, for this many times before in vain.
+    Beginning(u32),
+    /// That failed so often, and is tried again at this time.
+    Resting(J, u32, Instant),
+    /// It is held, or its end is being sent.
+    Yes,
+}
+
+impl<W: Work> Machine<W> {
+    /// A run that is refused is over before it takes anything.
+    pub(super) fn new(plan: Plan, seed: u64, refused: Option<Error>) -> Self {
+        Self {
+            plan,
+            draws: Draws::new(seed),
+            ready: VecDeque::new(),
+            suspects: VecDeque::new(),
+            alone: Alone::No,
+            running: BTreeMap::new(),
+            limits: BTreeSet::new(),
+            overdue: BTreeMap::new(),
+            numbers: 0,
+            reports: VecDeque::new(),
+            counts: JobCounts::default(),
+            gathered: Vec::new(),
+            resting: Vec::new(),
+            is_sending: false,
+            ending: 0,
+            takes: Takes::default(),
+            outage: Outage::default(),
+            is_closing: refused.is_some(),
+            deadline: None,
+            given_up: None,
+            failed: refused,
+            departure: Departure::NotBegun,
+            todo: VecDeque::new(),
+            has_changed: false,
+        }
+    }
+
+    pub(super) fn counts(&self) -> JobCounts {
+        self.counts
+    }
+
+    pub(super) fn has_todo(&self) -> bool {
+        !self.todo.is_empty()
+    }
+
+    /// What is to be done next.
+    pub(super) fn todo(&mut self) -> Option<Todo<W>> {
+        self.todo.pop_front()
+    }
+
+    /// Whether something has changed since this was called last, so that those that wait must ask again.
+    pub(super) fn take_change(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
+    }
+
+    /// Makes those that wait ask again.
+    pub(super) fn look_again(&mut self) {
+        self.has_changed = true;
+    }
+
+    /// When [`wake`](Self::wake) must be called.
+    pub(super) fn next_wake(&self) -> Option<Instant> {
+        let is_open = !self.is_closing;
+        let until = self.plan.until.filter(|_| is_open);
+        let away = self.takes.away.and_then(|(_, until)| until).filter(|_| is_open);
+        let begin = match &self.alone {
+            Alone::Resting(.., at) => Some(*at),
+            _ => None,
+        };
+        let limit = self.limits.first().map(|(at, _)| *at);
+        let ends = self.resting.iter().map(|(at, _)| *at).min();
+        [until, away, begin, limit, ends, self.deadline].into_iter().flatten().min()
+    }
+
+    /// Does what was due by now.
+    pub(super) fn wake(&mut self, now: Instant) {
+        if self.plan.until.is_some_and(|until| until <= now) {
+            self.is_closing = true;
+        }
+        if let Some((_, until)) = &mut self.takes.away
+            && until.take_if(|until| *until <= now).is_some()
+        {
+            self.has_changed = true;
+        }
+        while let Some(&(limit, number)) = self.limits.first().filter(|(limit, _)| *limit <= now) {
+            self.limits.remove(&(limit, number));
+            self.time_out(number);
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.deadline = None;
+            self.give_up(now);
+        }
+        let due = |(at, _): &mut (Instant, _)| *at <= now;
+        self.gathered.extend(self.resting.extract_if(.., due).map(|(_, end)| end));
+        if let Alone::Resting(job, tries, at) = &self.alone
+            && *at <= now
+        {
+            self.todo.push_back(Todo::Begin(job.clone()));
+            self.alone = Alone::Beginning(*tries);
+        }
+        self.go_on();
+    }
+
+    /// What comes next for a caller.
+    pub(super) fn next(&mut self, now: Instant) -> Next<W::Job> {
+        if !self.is_closing && self.plan.until.is_some_and(|until| until <= now) {
+            self.is_closing = true;
+            self.go_on();
+        }
+        if let Some(report) = self.reports.pop_front() {
+            return Next::Report(report);
+        }
+        if self.may_begin()
+            && let Some(job) = self.ready.pop_front()
+        {
+            self.numbers += 1;
+            self.running.insert(self.numbers, Running { job: job.clone(), limit: None });
+            return Next::Job(self.numbers, job);
+        }
+        if self.is_over() {
+            // An unreachable server is not waited for.
+            let is_reached = self.failed.is_none() && !self.outage.has_begun();
+            match self.departure {
+                Departure::NotBegun if is_reached => {
+                    self.departure = Departure::UnderWay;
+                    self.todo.push_back(Todo::Depart);
+                    return Next::Wait { is_idle: true };
+                }
+                Departure::UnderWay => return Next::Wait { is_idle: true },
+                Departure::NotBegun | Departure::Done => {
+                    self.departure = Departure::Done;
+                    return Next::Over(self.failed.take());
+                }
+            }
+        }
+        let is_away = self.takes.away.and_then(|(_, until)| until).is_some_and(|until| until > now);
+        let room = if is_away { 0 } else { self.room() };
+        if room == 0 || self.takes.is_driven {
+            return Next::Wait { is_idle: self.is_closing && !self.takes.is_driven };
+        }
+        self.takes.is_driven = true;
+        self.takes.is_stale &= self.takes.is_asking;
+        Next::Take(room)
+    }
+
+    /// The loop that takes jobs has returned; `is_asking` if a step is in progress.
+    pub(super) fn took(&mut self, now: Instant, taken: Taken<W::Job>, is_asking: bool) {
+        (self.takes.is_driven, self.takes.is_asking) = (false, is_asking);
+        match taken {
+            Taken::Pending => return,
+            Taken::HeldUp => {}
+            Taken::Nothing => self.takes.is_dry = !self.takes.is_stale,
+            Taken::Batch(batch) => {
+                self.reached();
+                let (suspects, jobs): (Vec<_>, Vec<_>) =
+                    batch.jobs.into_iter().partition(W::is_suspect);
+                self.ready.extend(jobs);
+                self.suspects.extend(suspects);
+                self.count(&batch.reports);
+                self.reports.extend(batch.reports);
+            }
+            Taken::Failed(error) if self.plan.drains || error.is_final() => {
+                (self.failed, self.is_closing) = (Some(error), true);
+            }
+            Taken::Failed(error) => {
+                let failures = self.takes.away.map_or(0, |(failures, _)| failures);
+                let delay = AWAY.delay(failures, self.draws.next());
+                self.takes.away = Some((failures + 1, Some(now + delay)));
+                self.fails(Steps::Takes, &error);
+            }
+        }
+        self.changed();
+    }
+
+    /// A step that takes jobs was done.
+    pub(super) fn reached(&mut self) {
+        self.takes.away = None;
+        self.succeeds(Steps::Takes);
+    }
+
+    /// Begins the timeout of a job that was handed out.
+    pub(super) fn limit(&mut self, number: u64, until: Instant) {
+        if let Some(running) = self.running.get_mut(&number) {
+            running.limit = Some(until);
+            self.limits.insert((until, number));
+        }
+    }
+
+    /// Its handler has ended this job. Returns whether its end is wanted, which [`add`](Self::add) then takes: nothing
+    /// happens to a job that was given back.
+    pub(super) fn end(&mut self, number: u64, now: Instant) -> bool {
+        self.is_overdue(number, now);
+        self.remove(number, true)
+    }
+
+    /// The handler of this job has returned.
+    pub(super) fn leave(&mut self, number: u64) {
+        self.remove(number, false);
+    }
+
+    /// Whether the job has ended by its timeout, though its handler still works.
+    pub(super) fn is_overdue(&mut self, number: u64, now: Instant) -> bool {
+        let limit = self.running.get(&number).and_then(|running| running.limit);
+        if let Some(limit) = limit.filter(|limit| *limit <= now)
+            && self.limits.remove(&(limit, number))
+        {
+            self.time_out(number);
+        }
+        self.overdue.contains_key(&number)
+    }
+
+    /// Sends an end, immediately or with the next ones.
+    pub(super) fn add(&mut self, end: Sending<W::End>) {
+        self.gathered.push(end);
+        self.go_on();
+    }
+
+    /// Handles the results of the ends of a step.
+    pub(super) fn sent(&mut self, now: Instant, results: Vec<Sending<Ended<W>>>) {
+        self.is_sending = false;
+        (self.takes.is_dry, self.takes.is_stale) = (false, true);
+        let is_last = self.given_up.is_some_and(|since| now >= since + LAST);
+        let mut unreached = None;
+        for Sending { end, overdue, tries, is_unsure } in results {
+            match end {
+                Ended::Done(report) => self.ended(report, overdue),
+                Ended::Instead(end) => {
+                    self.gathered.push(Sending { overdue, ..Sending::new(end) });
+                }
+                Ended::Again(end, error) if is_last => {
+                    self.ended(W::unsent(end), overdue);
+                    unreached = Some(error);
+                }
+                Ended::Again(end, error) => {
+                    let is_unsure = is_unsure || error.retry() == Retry::Unknown;
+                    let at = now + self.pause(tries);
+                    unreached = Some(error);
+                    self.resting.push((at, Sending { end, overdue, tries: tries + 1, is_unsure }));
+                }
+            }
+        }
+        match unreached {
+            Some(error) => self.fails(Steps::Ends, &error),
+            None => self.succeeds(Steps::Ends),
+        }
+        self.changed();
+    }
+
+    /// A job is over.
+    fn ended(&mut self, mut report: Report<W::Job>, overdue: Option<u64>) {
+        self.ending -= 1;
+        // No handler has raised anything that would tell of it.
+        if overdue.is_some() && report.kind == ReportKind::Retried {
+            report.error = Some(Error::new(ErrorKind::Timeout, &*report.message));
+        }
+        self.counts.count(report.kind);
+        if self.plan.tells_all || report.kind.is_failure() {
+            self.reports.push_back(report);
+        }
+        if let Some(number) = overdue
+            && let Some(overdue) = self.overdue.get_mut(&number)
+        {
+            overdue.is_ended = true;
+            self.forget_overdue(number);
+        }
+    }
+
+    /// It was noted that the work on a suspect begins, or the error is retryable, or the job is lost.
+    pub(super) fn begun(&mut self, now: Instant, job: W::Job, result: Result<()>) {
+        let tries = match self.alone {
+            Alone::Beginning(tries) => tries,
+            _ => 0,
+        };
+        match result {
+            Ok(()) => {
+                self.alone = Alone::Yes;
+                self.ready.push_back(job);
+            }
+            Err(error) if error.retry() != Retry::Never && !self.is_closing => {
+                self.alone = Alone::Resting(job, tries + 1, now + self.pause(tries));
+            }
+            // Its end says that it is lost.
+            Err(_) => {
+                self.alone = Alone::Yes;
+                self.give_back(job);
+            }
+        }
+        self.changed();
+    }
+
+    pub(super) fn departed(&mut self) {
+        self.departure = Departure::Done;
+        self.has_changed = true;
+    }
+
+    /// Takes no more jobs, and gives back those that run at the deadline.
+    pub(super) fn stop(&mut self, now: Instant, deadline: Option<Instant>) {
+        self.is_closing = true;
+        self.deadline = deadline.filter(|deadline| *deadline > now);
+        if deadline.is_some() && self.deadline.is_none() {
+            self.give_up(now);
+        }
+        self.changed();
+    }
+
+    /// Handles how the renewal of a lease went.
+    pub(super) fn renewed(&mut self, error: Option<&Error>) {
+        let before = self.reports.len();
+        match error {
+            Some(error) => self.fails(Steps::Renewals, error),
+            None => self.succeeds(Steps::Renewals),
+        }
+        self.has_changed |= self.reports.len() > before;
+    }
+
+    /// Takes all jobs that have not begun.
+    pub(super) fn take_unbegun(&mut self) -> VecDeque<W::Job> {
+        let mut unbegun = std::mem::take(&mut self.ready);
+        unbegun.append(&mut self.suspects);
+        if matches!(self.alone, Alone::Resting(..))
+            && let Alone::Resting(job, ..) = std::mem::replace(&mut self.alone, Alone::Yes)
+        {
+            unbegun.push_back(job);
+        }
+        unbegun
+    }
+
+    /// Whether the loop that takes jobs may send a step.
+    pub(super) fn may_take(&self) -> bool {
+        self.may_sleep() && !self.has_suspects()
+    }
+
+    /// Whether the caller that takes jobs may wait for work, as nothing else is to be done.
+    pub(super) fn may_sleep(&self) -> bool {
+        let has_job = !self.ready.is_empty() && self.may_begin();
+        !self.is_closing && self.reports.is_empty() && !has_job
+    }
+
+    fn changed(&mut self) {
+        self.has_changed = true;
+        self.go_on();
+    }
+
+    /// Adds what is to be done now.
+    fn go_on(&mut self) {
+        if self.is_closing {
+            for job in self.take_unbegun() {
+                self.give_back(job);
+                self.has_changed = true;
+            }
+        }
+        if !self.is_sending && !self.gathered.is_empty() {
+            self.is_sending = true;
+            let count = self.gathered.len().min(W::ENDS_MAX);
+            self.todo.push_back(Todo::Send(self.gathered.drain(..count).collect()));
+        }
+        if self.is_idle() {
+            if matches!(self.alone, Alone::Yes) {
+                (self.alone, self.has_changed) = (Alone::No, true);
+            }
+            if matches!(self.alone, Alone::No)
+                && !self.takes.is_asking
+                && !self.is_closing
+                && let Some(suspect) = self.suspects.pop_front()
+            {
+                self.alone = Alone::Beginning(0);
+                self.todo.push_back(Todo::Begin(suspect));
+            }
+        }
+    }
+
+    fn give_back(&mut self, job: W::Job) {
+        self.ending += 1;
+        self.todo.push_back(Todo::GiveBack(job));
+    }
+
+    /// Gives back the jobs that are running.
+    fn give_up(&mut self, now: Instant) {
+        self.given_up.get_or_insert(now);
+        self.limits.clear();
+        for (_, Running { job, .. }) in std::mem::take(&mut self.running) {
+            if !W::is_ended(&job) {
+                self.give_back(job);
+            }
+        }
+        self.has_changed = true;
+    }
+
+    /// Ends a job whose handler has taken too long.
+    fn time_out(&mut self, number: u64) {
+        let Some(Running { job, limit }) = self.running.remove(&number) else { return };
+        if W::is_ended(&job) {
+            // Its handler ended it by itself, and may go on.
+            self.running.insert(number, Running { job, limit });
+            return;
+        }
+        let held = job.clone();
+        let overdue = Overdue { job: held, is_working: true, is_late: false, is_ended: false };
+        self.overdue.insert(number, overdue);
+        self.ending += 1;
+        (self.takes.is_dry, self.takes.is_stale) = (false, true);
+        self.todo.push_back(Todo::TimeOut(number, job));
+        self.has_changed = true;
+    }
+
+    /// Whether the job was running. Makes room for another one.
+    fn remove(&mut self, number: u64, is_ending: bool) -> bool {
+        if let Some(overdue) = self.overdue.get_mut(&number) {
+            overdue.is_working = false;
+            overdue.is_late |= is_ending;
+            self.forget_overdue(number);
+            self.changed();
+            return false;
+        }
+        let Some(running) = self.running.remove(&number) else { return false };
+        if let Some(limit) = running.limit {
+            self.limits.remove(&(limit, number));
+        }
+        self.ending += usize::from(is_ending);
+        (self.takes.is_dry, self.takes.is_stale) = (false, true);
+        self.changed();
+        true
+    }
+
+    /// Forgets an overdue job that neither its handler nor its end needs any more. If its handler ended it, that is
+    /// reported, after the outcome of the job.
+    fn forget_overdue(&mut self, number: u64) {
+        let is_over = |overdue: &Overdue<_>| overdue.is_ended && !overdue.is_working;
+        if self.overdue.get(&number).is_some_and(is_over)
+            && let Some(Overdue { job, is_late: true, .. }) = self.overdue.remove(&number)
+        {
+            self.reports.push_back(W::late(job));
+        }
+    }
+
+    /// Whether one more job may begin.
+    fn may_begin(&self) -> bool {
+        self.places() < self.plan.concurrency && self.ending < self.plan.most()
+    }
+
+    /// How many handlers are at work.
+    fn places(&self) -> usize {
+        self.running.len() + self.overdue.values().filter(|overdue| overdue.is_working).count()
+    }
+
+    /// Whether it holds nothing but suspects.
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.running.is_empty() && self.ending == 0
+    }
+
+    fn has_suspects(&self) -> bool {
+        !matches!(self.alone, Alone::No) || !self.suspects.is_empty()
+    }
+
+    fn is_over(&self) -> bool {
+        let is_idle = self.is_idle() && !self.has_suspects();
+        let is_quiet = !self.takes.is_driven && !self.takes.is_asking;
+        (self.is_closing || self.takes.is_dry) && is_idle && is_quiet
+    }
+
+    /// How many jobs to take now.
+    fn room(&self) -> usize {
+        if self.is_closing || self.takes.is_dry || self.has_suspects() {
+            // A step in progress may still bring some.
+            return usize::from(self.takes.is_asking);
+        }
+        let Plan { concurrency, prefetch, .. } = self.plan;
+        // If jobs run one at a time, an end comes before the next job, which may need the same documents.
+        if concurrency == 1 && prefetch == 0 && self.ending > 0 {
+            return 0;
+        }
+        match self.ready.len() * 2 > prefetch && !self.ready.is_empty() {
+            true => 0,
+            false => self.plan.most().saturating_sub(self.places() + self.ready.len()),
+        }
+    }
+
+    /// How long to wait before a step on a job that has failed so often with the connection is sent again.
+    fn pause(&mut self, tries: u32) -> Duration {
+        let backoff = Backoff { most: AGAIN.most.min(self.plan.lease / 10), ..AGAIN };
+        backoff.delay(tries, self.draws.next())
+    }
+
+    fn count(&mut self, reports: &[Report<W::Job>]) {
+        reports.iter().for_each(|report| self.counts.count(report.kind));
+    }
+
+    fn succeeds(&mut self, steps: Steps) {
+        let back = self.outage.reached(steps);
+        self.reports.extend(back);
+        if steps != Steps::Renewals && self.is_idle() {
+            // Nothing is left that is renewed.
+            let back = self.outage.reached(Steps::Renewals);
+            self.reports.extend(back);
+        }
+    }
+
+    fn fails(&mut self, steps: Steps, error: &Error) {
+        let away = self.outage.failed(steps, error);
+        self.reports.extend(away);
+    }
+}
+
+#[cfg(test)]
+mod tests;
