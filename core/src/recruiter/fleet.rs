@@ -265,6 +265,7 @@ fn picture(paced: &[f64], lottery: &[f64]) -> String {
     };
     let mut svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 450\" \
         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"#222\">\n\
+        <!-- Written by `make bench`; do not edit. -->\n\
         <rect width=\"960\" height=\"450\" fill=\"#fff\"/>\n"
         .to_owned();
     svg += &format!(

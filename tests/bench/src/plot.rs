@@ -94,6 +94,7 @@ pub(crate) fn draw(picture: &Picture, runs: &[Run]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"#222\">\n\
+         <!-- Written by `make bench`; do not edit. -->\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n"
     );
     let bold = "font-size=\"17\" font-weight=\"bold\"";
