@@ -11,8 +11,10 @@
 //! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
 //! host has an emitter, a folder of `templates` with the text, and one file of exceptions, `names`. What the emitters
 //! have in common is found once: `forms` of methods, and what a method is in the C library (`c::calls`).
-//! `packages` writes what each package carries of the root. `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
+//! `packages` writes what each package carries of the root, and `attributes` which files are generated. `coverage` sees
+//! that each item is in each host, or that a page in `hosts` says why it is not.
 
+mod attributes;
 mod c;
 mod comments;
 mod coverage;
@@ -93,6 +95,7 @@ fn generate(root: &Path, model: &Model) -> (Output, Vec<String>) {
     ruby::emit(root, model, &abi, &mut output);
     php::emit(root, model, &abi, &mut output);
     packages::emit(root, &mut output);
+    attributes::emit(&mut output);
     let mut missing = coverage::missing(root, model, &abi, &output);
     missing.extend_from_slice(output.refused());
     (output, missing)

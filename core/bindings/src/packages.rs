@@ -24,12 +24,12 @@ pub(crate) fn emit(root: &Path, output: &mut Output) {
         let text = std::fs::read_to_string(root.join(license))
             .unwrap_or_else(|error| panic!("{license}: {error}"));
         for package in PACKAGES {
-            output.add_as_it_is(&format!("{package}/{license}"), text.clone());
+            output.add(&format!("{package}/{license}"), &text);
         }
     }
     for (path, before, behind) in VERSIONS {
         match with_version(&output.text(path), before, behind) {
-            Some(text) => output.add_as_it_is(path, text),
+            Some(text) => output.edit(path, text),
             None => output.refuse(format!("{path} does not have {before:?} once")),
         }
     }

@@ -9,6 +9,9 @@ use cbindgen::{Builder, Config};
 
 use crate::output::Output;
 
+/// For C and C++, and for what has no preprocessor.
+pub(crate) const PATHS: [&str; 2] = ["ffi/include/millpond.h", "ffi/include/millpond.ffi.h"];
+
 /// Adds both headers, from the sources as they are on disk.
 ///
 /// # Panics
@@ -21,8 +24,9 @@ pub(crate) fn emit(root: &Path, output: &mut Output) {
     assert!(incomplete.is_empty(), "no word on threads or errors at {}", incomplete.join(", "));
     let undeclared = undeclared(&header);
     assert!(undeclared.is_empty(), "cbindgen.toml does not include {}", undeclared.join(", "));
-    output.add_as_it_is("ffi/include/millpond.h", header);
-    output.add_as_it_is("ffi/include/millpond.ffi.h", for_ffi(&library));
+    for (path, text) in PATHS.into_iter().zip([header, for_ffi(&library)]) {
+        output.add(path, text);
+    }
 }
 
 /// The functions whose comment does not say which threads may call them or, if they can fail, with

@@ -130,7 +130,7 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
         records(model).into_iter().filter(|key| !READ_BY_HAND.contains(key)).map(reader).collect();
     let values = View { classes: &classes, readers, records, loops };
     output.add_rust("node/src/generated/handles.rs", templates.render("handles.rs", &values));
-    output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
+    output.add("node/lib/generated/handles.js", templates.render("handles.js", &values));
 }
 
 fn getter<'a>(key: &str, method: &'a Method) -> Option<Getter<'a>> {

@@ -25,7 +25,7 @@ pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
 pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let template = std::fs::read_to_string(root.join("node/scripts/declarations.d.ts"))
         .expect("the declarations are there");
-    output.add("node/index.d.ts", "//", declarations(model, &template));
+    output.add("node/index.d.ts", declarations(model, &template));
     let errors = model.errors.iter().map(|error| {
         let retry = error.retry.to_lowercase();
         format!(
@@ -37,7 +37,7 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
         "'use strict'\n\n/** The kinds of errors. */\nmodule.exports = [\n{}\n]\n",
         errors.collect::<Vec<_>>().join(",\n")
     );
-    output.add("node/lib/generated/errors.js", "//", errors);
+    output.add("node/lib/generated/errors.js", errors);
     let classes = template.lines().filter_map(|line| {
         let rest = line.strip_prefix("export class ").or(line.strip_prefix("export function "))?;
         rest.split(['<', '(', ' ']).next().map(str::to_owned)
@@ -49,10 +49,10 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
         "// The same classes for both kinds of modules: this only names them.\n\
          import millpond from './index.js'\n\nexport const {{\n{names}\n}} = millpond\n"
     );
-    output.add("node/index.mjs", "//", module);
-    output.add("node/lib/generated/limits.js", "//", limits(model));
+    output.add("node/index.mjs", module);
+    output.add("node/lib/generated/limits.js", limits(model));
     output.add_rust("node/src/generated/records.rs", writers(model));
-    output.add("node/lib/generated/records.js", "//", readers(model));
+    output.add("node/lib/generated/records.js", readers(model));
     options(model, output);
     calls::emit(root, model, output);
 }
@@ -266,11 +266,7 @@ fn options(model: &Model, output: &mut Output) {
         let js_key = camel(&snake);
         let _ = writeln!(js, "  {js_key}: {{\n{}\n  }},", checks.join(",\n"));
     }
-    output.add(
-        "node/lib/generated/options.js",
-        "//",
-        js.trim_end_matches(",\n").to_owned() + "\n}\n",
-    );
+    output.add("node/lib/generated/options.js", js.trim_end_matches(",\n").to_owned() + "\n}\n");
     output.add_rust("node/src/generated/options.rs", rust + "}\n");
 }
 

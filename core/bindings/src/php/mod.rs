@@ -432,7 +432,7 @@ impl Php<'_> {
             .replace("src//", "src/")
             .replace("src/../", "");
         let head = format!("<?php\n\ndeclare(strict_types=1);\n\nnamespace {space};\n\n");
-        self.output.add(&path, "//", head + &imports + &body);
+        self.output.add(&path, head + &imports + &body);
     }
 
     /// What files may import: the classes of this package, those that are generated included, and others.

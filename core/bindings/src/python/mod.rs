@@ -42,12 +42,12 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     });
     for (module, text) in texts.collect::<Vec<_>>() {
         let text = host.with_stubs(&text, &classes);
-        output.add(&format!("{FOLDER}/{module}"), "#", blocking(&text));
-        output.add(&format!("{FOLDER}/aio/{module}"), "#", text);
+        output.add(&format!("{FOLDER}/{module}"), blocking(&text));
+        output.add(&format!("{FOLDER}/aio/{module}"), text);
     }
     let views = host.views(&classes);
     for file in ["errors.py", "records.py", "_fields.pyi"] {
-        output.add(&format!("{FOLDER}/{file}"), "#", templates.render(file, &views));
+        output.add(&format!("{FOLDER}/{file}"), templates.render(file, &views));
     }
     for file in ["records.rs", "classes.rs", "handles.rs"] {
         output.add_rust(&format!("python/src/generated/{file}"), templates.render(file, &views));

@@ -47,7 +47,7 @@ impl Ruby<'_> {
                 }
                 out += &format!("{:indent$}end\n", "");
             }
-            output.add(&path.replace(MODULES, LIBRARY), "#", out);
+            output.add(&path.replace(MODULES, LIBRARY), out);
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) 
     let ruby = Ruby { model, comments: Comments::new(root, model, "ffi/ruby/docs.md", &words) };
     let mut add = |name: &str, text: String| {
         let text = format!("# frozen_string_literal: true\n\nmodule Millpond\n{text}end\n");
-        output.add(&format!("{FOLDER}/{name}.rb"), "#", text);
+        output.add(&format!("{FOLDER}/{name}.rb"), text);
     };
     add("native", native(abi));
     add("errors", ruby.errors());
