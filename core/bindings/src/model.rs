@@ -152,8 +152,10 @@ impl Param {
 pub(crate) enum Type {
     Unit,
     Bool,
-    /// An unsigned integer of this many bits; `usize` has 64.
+    /// An unsigned integer of this many bits.
     Number(u8),
+    /// A number of things in memory: `usize`.
+    Size,
     /// As `Number(64)`, but with a sign.
     Signed,
     Float,
@@ -216,6 +218,14 @@ impl Type {
         }
     }
 
+    /// Whether it is an unsigned integer, which there may be none of.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Option(inner) => inner.is_whole(),
+            ty => matches!(ty, Self::Number(_) | Self::Size),
+        }
+    }
+
     /// Whether it is one that bindings can have.
     pub(crate) fn is_known(&self) -> bool {
         match self {
@@ -250,7 +260,8 @@ impl Struct {
     /// The methods that hosts have as fields: those that return a number or a truth.
     pub(crate) fn getters(&self) -> impl Iterator<Item = &Method> {
         self.methods.iter().filter(|method| {
-            matches!(method.returns, Type::Bool | Type::Number(_)) && method.name != "is_empty"
+            matches!(method.returns, Type::Bool | Type::Number(_) | Type::Size)
+                && method.name != "is_empty"
         })
     }
 

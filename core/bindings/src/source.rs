@@ -412,7 +412,8 @@ impl Names<'_> {
             ("u16", _) => Type::Number(16),
             ("u32", _) => Type::Number(32),
             // Microseconds since 1970.
-            ("u64" | "usize" | "Timestamp", _) => Type::Number(64),
+            ("u64" | "Timestamp", _) => Type::Number(64),
+            ("usize", _) => Type::Size,
             ("i64", _) => Type::Signed,
             ("f64", _) => Type::Float,
             ("Duration", _) => Type::Duration,

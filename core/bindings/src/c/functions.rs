@@ -242,15 +242,8 @@ impl C<'_> {
             Type::Bool => plain("$: bool,", ""),
             Type::Float => plain("$: f64,", ""),
             Type::Number(32) => plain("$: u32,", ""),
-            Type::Number(_) if name.ends_with("_ms") => plain("$: u64,", ""),
-            Type::Number(_)
-                if owner.starts_with("ick.")
-                    || ["revision", "stamp"].contains(&name)
-                    || owner.starts_with("tracker.") && name == "after" =>
-            {
-                plain("$: u64,", "")
-            }
-            Type::Number(_) => plain("$: usize,", ""),
+            Type::Number(64) => plain("$: u64,", ""),
+            Type::Number(_) | Type::Size => plain("$: usize,", ""),
             Type::List(of) => match &**of {
                 Type::Text => list("millpond_bytes", "texts"),
                 Type::Bytes => list("millpond_bytes", "list"),
@@ -333,7 +326,7 @@ impl C<'_> {
                     "0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.",
                 ),
                 Type::Number(32) => ("$: u32,", "it = it.%($);\n", "0: none."),
-                Type::Number(_) => ("$: usize,", "it = it.%($);\n", ""),
+                Type::Number(_) | Type::Size => ("$: usize,", "it = it.%($);\n", ""),
                 Type::Text => (
                     "$: *const c_char, $_length: usize,",
                     "if let Some(given) = caller.optional_text(|| \"$\".to_owned(), \
@@ -452,7 +445,7 @@ impl C<'_> {
                 out.after = "outcome.set(it as u32 + 1);".to_owned();
                 return Some(out);
             }
-            Type::Number(_) => return Some(plain(number, "u64", "0")),
+            Type::Number(_) | Type::Size => return Some(plain(number, "u64", "0")),
             Type::Named(key) if is_fixed(key) && method.is_call => {
                 let ty = c_struct(key);
                 let name = own_name(ty.trim_start_matches("millpond_")).to_owned();

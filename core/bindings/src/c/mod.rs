@@ -174,7 +174,7 @@ impl C<'_> {
                 Type::Duration => {
                     ("u64", format!("whole_ms(from.{from})"), String::new(), String::new())
                 }
-                Type::Number(64) => {
+                Type::Number(64) | Type::Size => {
                     ("u64", format!("from.{from}"), String::new(), format!("self.{own}"))
                 }
                 // A bool too: interpreters read records word by word.
@@ -498,13 +498,13 @@ pub(crate) fn member(
             "millpond_bytes::NONE",
             "if let Some($own) = caller.optional_headers(|| of(\"$own\"), self.$own)? { it = it.$set(&$own); }",
         ),
-        (Type::Number(64), Value::Number(default)) => {
+        (Type::Number(64) | Type::Size, Value::Number(default)) => {
             one("u64", &default.to_string(), "it = it.$set(self.$own);")
         }
         (Type::Number(_), Value::Number(default)) => {
             one("u64", &default.to_string(), "it = it.$set(number(&of, \"$own\", self.$own)?);")
         }
-        (Type::Number(_), _) => given("", "given"),
+        (Type::Number(_) | Type::Size, _) => given("", "given"),
         (Type::Option(of), _) if **of == Type::Bool => given("::<u8>", "given != 0"),
         (Type::Option(of), _) => {
             given(if **of == Type::Number(8) { "::<u8>" } else { "::<u32>" }, "given")

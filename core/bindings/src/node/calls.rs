@@ -136,7 +136,7 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
 fn getter<'a>(key: &str, method: &'a Method) -> Option<Getter<'a>> {
     let (rust, expression) = match &method.returns {
         Type::Bool => ("bool", "{}"),
-        Type::Number(_) => ("f64", "{} as f64"),
+        Type::Number(_) | Type::Size => ("f64", "{} as f64"),
         Type::Text => ("&str", "{}"),
         Type::Duration => ("f64", "milliseconds({})"),
         _ => return None,
@@ -201,7 +201,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
     let value = match method.returns {
         Type::Unit => Some("()"),
         Type::Bool if !args.is_empty() => Some("bool"),
-        Type::Number(_) if !args.is_empty() => Some("f64"),
+        Type::Number(_) | Type::Size if !args.is_empty() => Some("f64"),
         _ => None,
     };
     if !method.is_call && made.is_none() && value.is_none() || !method.returns.is_known() {
@@ -215,7 +215,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
         _ if made.is_some() => Default::default(),
         Type::Unit => ("CallResult::nothing", ("nothing".to_owned(), String::new())),
         Type::Bool => ("CallResult::bool", ("isTrue".to_owned(), String::new())),
-        Type::Number(_) => ("CallResult::count", ("count".to_owned(), String::new())),
+        Type::Number(_) | Type::Size => ("CallResult::count", ("count".to_owned(), String::new())),
         Type::Named(key) if key == "ick.Added" => {
             ("CallResult::added", ("added".to_owned(), String::new()))
         }
@@ -366,7 +366,7 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
         Type::Text => ("text", "String", "&{}", "string"),
         Type::Bytes => ("bytes", "Bytes", "&{}.0", "Member"),
         Type::Number(32) => ("smallSize", "u32", "{}", "number | bigint"),
-        Type::Number(_) => ("size", "Size", "{}.0 as _", "number | bigint"),
+        Type::Number(_) | Type::Size => ("size", "Size", "{}.0 as _", "number | bigint"),
         Type::Duration => ("milliseconds", "f64", "duration({})", "number"),
         Type::Option(of) if **of == Type::Duration => {
             ("milliseconds", "Option<f64>", "{}.map(duration)", "number")

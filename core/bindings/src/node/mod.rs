@@ -307,7 +307,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         Type::Number(8) => ("check.byte", "self.number()? as u8"),
         Type::Number(16) => ("check.smallSize", "self.number()? as u16"),
         Type::Number(32) => ("check.smallSize", "self.number()? as u32"),
-        Type::Number(_) => ("check.wholeNumber", "self.count()? as _"),
+        Type::Number(_) | Type::Size => ("check.wholeNumber", "self.count()? as _"),
         Type::Duration => ("check.milliseconds", "duration(self.number()?)"),
         Type::List(_) => ("check.headers", "self.pairs()?"),
         Type::Option(of) if **of == Type::Bool => ("check.choice", "self.number()? != 0.0"),

@@ -398,7 +398,7 @@ impl Page<'_> {
                 Some(Type::Duration) => "number".to_owned(),
                 Some(Type::List(_)) => "Fields".to_owned(),
                 Some(Type::Bytes) => "Member".to_owned(),
-                Some(ty) if format!("{ty:?}").contains("Number") => "number | bigint".to_owned(),
+                Some(ty) if ty.is_whole() => "number | bigint".to_owned(),
                 Some(ty) => self.ty(ty, ""),
             };
             (format!("  {name}?: {ty} | undefined"), setting_text(&renderer, setting))
@@ -446,7 +446,9 @@ impl Page<'_> {
         match ty {
             Type::Unit => "void".to_owned(),
             Type::Bool => "boolean".to_owned(),
-            Type::Number(_) | Type::Signed | Type::Float | Type::Duration => "number".to_owned(),
+            Type::Number(_) | Type::Size | Type::Signed | Type::Float | Type::Duration => {
+                "number".to_owned()
+            }
             Type::Bytes if self.owner.key.starts_with("events.") => "Buffer".to_owned(),
             Type::Bytes => "T".to_owned(),
             Type::Headers => "[name: string, value: Buffer][]".to_owned(),

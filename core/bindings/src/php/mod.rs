@@ -281,9 +281,10 @@ impl Php<'_> {
         let (field, value) = match inner {
             Type::Duration if name == "wait" => (format!("{name}_ms"), "wait"),
             Type::Duration => (format!("{name}_ms"), "milliseconds"),
-            Type::Number(bits) => {
+            Type::Number(_) | Type::Size => {
                 let ty = self.word(structure, name).1;
-                let is_small = *bits < 64 || *ty == CType::Plain("u32".to_owned());
+                let is_short = matches!(inner, Type::Number(bits) if *bits < 64);
+                let is_small = is_short || *ty == CType::Plain("u32".to_owned());
                 (name.to_owned(), if is_small { "smallSize" } else { "size" })
             }
             Type::Bool => {
@@ -641,7 +642,7 @@ pub(crate) fn php_type(ty: &Type) -> (String, String) {
     let same = |name: &str| (name.to_owned(), name.to_owned());
     match ty {
         Type::Bool => same("bool"),
-        Type::Number(_) | Type::Signed => same("int"),
+        Type::Number(_) | Type::Size | Type::Signed => same("int"),
         Type::Float | Type::Duration => same("float"),
         Type::Text | Type::Bytes => same("string"),
         Type::Headers => ("array".to_owned(), "array<string, string>".to_owned()),

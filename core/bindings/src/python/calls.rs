@@ -315,7 +315,7 @@ fn read(param: &Param, ty: &Type, max: Option<u64>) -> Option<Value> {
         _ => (param.default == "None" || param.annotation.ends_with("| None"), ty),
     };
     let function = match (inner, max) {
-        (Type::Number(8 | 16 | 64), _) => "amount",
+        (Type::Number(8 | 16 | 64) | Type::Size, _) => "amount",
         (_, Some(_)) => "up_to",
         _ if is_optional => "given",
         _ => "required",
@@ -329,7 +329,7 @@ fn rust_type(ty: &Type) -> String {
         Type::Bytes => "Vec<u8>".to_owned(),
         Type::Text => "String".to_owned(),
         Type::Bool => "bool".to_owned(),
-        Type::Number(64) => "_".to_owned(),
+        Type::Number(64) | Type::Size => "_".to_owned(),
         Type::Number(bits) => format!("u{bits}"),
         Type::Signed => "i64".to_owned(),
         Type::Float => "f64".to_owned(),

@@ -178,7 +178,7 @@ impl Host<'_> {
         match ty {
             Type::Unit => "None".to_owned(),
             Type::Bool => "bool".to_owned(),
-            Type::Number(_) | Type::Signed => "int".to_owned(),
+            Type::Number(_) | Type::Size | Type::Signed => "int".to_owned(),
             Type::Float | Type::Duration => "float".to_owned(),
             Type::Text => "str".to_owned(),
             Type::Bytes => "AnyStr".to_owned(),

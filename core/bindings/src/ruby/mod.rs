@@ -273,7 +273,8 @@ impl Ruby<'_> {
     /// The fields of a record, and the sums that it has as methods.
     fn parts(&self, key: &str, record: &Struct) -> Vec<Part> {
         let fields = record.fields.iter().map(|of| self.part(key, &of.name, &of.ty, &of.docs));
-        let sums = record.methods.iter().filter(|of| matches!(of.returns, Type::Number(_)));
+        let sums =
+            record.methods.iter().filter(|of| matches!(of.returns, Type::Number(_) | Type::Size));
         fields.chain(sums.map(|of| self.part(key, &of.name, &of.returns, &of.docs))).collect()
     }
 
@@ -297,7 +298,7 @@ impl Ruby<'_> {
     /// A type in the words of YARD.
     pub(crate) fn yard(&self, ty: &Type) -> String {
         match ty {
-            Type::Number(_) | Type::Signed => "Integer".to_owned(),
+            Type::Number(_) | Type::Size | Type::Signed => "Integer".to_owned(),
             Type::Float | Type::Duration => "Float".to_owned(),
             Type::Bool => "Boolean".to_owned(),
             Type::Text | Type::Bytes => "String".to_owned(),
