@@ -16,6 +16,8 @@ pub(crate) struct Model {
     pub(crate) constants: BTreeMap<String, Constant>,
     pub(crate) enums: BTreeMap<String, Enum>,
     pub(crate) types: BTreeMap<String, Struct>,
+    /// The types that are parsed from text (`FromStr`), which is what hosts have in their place.
+    pub(crate) texts: BTreeSet<String>,
     pub(crate) surface: Surface,
 }
 

@@ -40,6 +40,7 @@ struct Source {
     constants: BTreeMap<String, (String, syn::ItemConst)>,
     aliases: BTreeMap<String, syn::Type>,
     operations: BTreeSet<String>,
+    texts: BTreeSet<String>,
     /// The folders of the queues.
     queues: BTreeSet<String>,
     /// The public types, as `queue.Name`.
@@ -95,8 +96,11 @@ impl Source {
                 Item::Impl(of) if !is_test(&of.attrs) => {
                     let name = path_end(&of.self_ty);
                     let of_trait = of.trait_.as_ref().map(|(_, path, _)| path.segments.last());
-                    if of_trait.flatten().is_some_and(|last| last.ident == "Operation") {
-                        self.operations.insert(format!("{queue}.{name}"));
+                    let of_trait = of_trait.flatten().map(|last| last.ident.to_string());
+                    match of_trait.as_deref() {
+                        Some("Operation") => _ = self.operations.insert(format!("{queue}.{name}")),
+                        Some("FromStr") => _ = self.texts.insert(format!("{queue}.{name}")),
+                        _ => {}
                     }
                     Defaults { source: self, queue: &queue, name: &name }.visit_item_impl(of);
                     self.items.push((queue.clone(), item));
@@ -118,7 +122,8 @@ impl Source {
     }
 
     fn model(mut self) -> Model {
-        let mut model = Model { queues: self.queues.clone(), ..Model::default() };
+        let (queues, texts) = (self.queues.clone(), self.texts.clone());
+        let mut model = Model { queues, texts, ..Model::default() };
         let items = std::mem::take(&mut self.items);
         for (queue, item) in &items {
             match item {

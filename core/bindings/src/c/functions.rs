@@ -6,7 +6,7 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c::names::{EVENT_ID, LEASES, MAIN, NAMES, NOT_IN_C, QUEUES};
+use crate::c::names::{LEASES, MAIN, NAMES, NOT_IN_C, QUEUES};
 use crate::c::{C, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
 use crate::forms::Form;
@@ -248,7 +248,7 @@ impl C<'_> {
                 Type::Text => list("millpond_bytes", "texts"),
                 Type::Bytes => list("millpond_bytes", "list"),
                 Type::Number(32) => list("u32", "list"),
-                Type::Named(key) if key == EVENT_ID => list("millpond_bytes", "event_ids"),
+                Type::Named(key) if self.is_text(key) => list("millpond_bytes", "event_ids"),
                 Type::Named(key) if self.model.is(key, Kind::Options) && has_struct(key) => {
                     let (declared, _) = list(&c_struct(key), "");
                     let read = format!(

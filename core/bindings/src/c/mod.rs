@@ -14,7 +14,7 @@ use minijinja::{Value as View, context};
 use crate::c::abi::{CAbi, CType};
 use crate::c::functions::{c_handle, function_name, own_name};
 use crate::c::names::{
-    BY_HAND, ENUMS, EVENT_ID, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
+    BY_HAND, ENUMS, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
 };
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
@@ -108,6 +108,11 @@ pub(crate) struct C<'a> {
 }
 
 impl C<'_> {
+    /// Whether it is a text in C, and no structure.
+    pub(crate) fn is_text(&self, key: &str) -> bool {
+        self.model.texts.contains(key) && !has_struct(key)
+    }
+
     /// What a call returns: how it is made of the core's, and for what is fixed how it is read.
     fn record(&self, key: &str, name: &str) -> View {
         let record = &self.model.types[key];
@@ -155,7 +160,7 @@ impl C<'_> {
                     let read = format!("bytes(caller, of(\"{own}\"), self.{own})?");
                     ("millpond_bytes", format!("cut({text})"), text, read)
                 }
-                Type::Named(of) if of == EVENT_ID => {
+                Type::Named(of) if self.is_text(of) => {
                     let text = format!("Some(from.{from}.to_string().as_bytes())");
                     let read = format!("caller.text(|| of(\"{own}\"), self.{own})?.parse()?");
                     ("millpond_bytes", format!("cut({text})"), text, read)

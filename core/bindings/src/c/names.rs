@@ -75,9 +75,6 @@ pub(crate) const WORKERS: &[(&str, &str, &str, &str, &str, &str)] = &[
     ),
 ];
 
-/// What is a text in C.
-pub(crate) const EVENT_ID: &str = "events.EventId";
-
 /// Lists of what was refused.
 pub(crate) const REFUSALS: &[(&str, &str)] = &[("tasks.Dependency", "tasks_dependency")];
 

@@ -187,7 +187,6 @@ fn readers(model: &Model) -> String {
 pub(crate) fn read(model: &Model, ty: &Type) -> String {
     let read = |ty: &Type| read(model, ty);
     let function = |ty: &Type| match ty {
-        Type::Named(key) if key == "step.StreamId" => None,
         Type::Named(key) if READ_BY_HAND.contains(&&**key) => Some(format!("made.{}", reader(key))),
         Type::Named(key) if records(model).contains(&**key) => Some(reader(key)),
         Type::Tuple(parts) => {
@@ -299,7 +298,9 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         Type::Float => ("check.number", "self.number()?"),
         Type::Text => ("check.text", "self.text()?"),
         Type::Bytes => ("check.bytes", "self.bytes()?"),
-        Type::Named(key) if key == "events.EventId" => ("check.text", "self.event_id()?"),
+        Type::Named(key) if model.texts.contains(key) => {
+            return Some(("check.text".to_owned(), format!("self.{}()?", calls::snake_of(key))));
+        }
         // Beyond its range it becomes the largest, which the core refuses when the call is made.
         Type::Option(of) if **of == Type::Number(8) => {
             ("check.smallSize", "Some(self.number()? as u8)")

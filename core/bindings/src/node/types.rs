@@ -458,8 +458,7 @@ impl Page<'_> {
                 one => format!("{one}[]"),
             },
             Type::Named(key) if key == "shuffle.Stream" => "number | null".to_owned(),
-            Type::Named(key) if key == "step.StreamId" => "string".to_owned(),
-            Type::Named(key) if key == "events.EventId" => "string".to_owned(),
+            Type::Named(key) if self.model.texts.contains(key) => "string".to_owned(),
             Type::Named(key) if self.template.contains(&format!(" {}", node_name(key))) => {
                 self.named(node_name(key), of)
             }

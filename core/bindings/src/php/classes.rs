@@ -272,7 +272,7 @@ impl Php<'_> {
             ty => (ty, false),
         };
         if let Some((ty, out, result)) = outs.last() {
-            call.returns = php_type(&method.returns).0;
+            call.returns = php_type(self.model, &method.returns).0;
             let of = match inner {
                 Type::Named(key) => camel(&snake(class(key))[1..]),
                 _ if ty.ends_with("_result") => "value".to_owned(),
@@ -391,7 +391,7 @@ impl Signature {
         let returns = match (self.returns.as_str(), self.name.as_str()) {
             ("array", "queues") => Some("array<string, int>".to_owned()),
             ("?array", _) => Some(format!("{items}|null")),
-            ("array", _) => method.map(|method| php_type(&method.returns).1),
+            ("array", _) => method.map(|method| php_type(comments.model, &method.returns).1),
             _ => None,
         };
         let tags: Vec<_> = returns.iter().map(|of| format!("@return {of}")).collect();

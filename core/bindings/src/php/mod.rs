@@ -87,7 +87,7 @@ impl Php<'_> {
         let of = &self.model.types["tasks.Dependency"];
         let list = |field: &crate::model::Field| {
             let one = field.name.trim_end_matches('s');
-            let (_, doc) = php_type(&field.ty);
+            let (_, doc) = php_type(self.model, &field.ty);
             let text = self.phrase("tasks.Dependency", &field.name, field.docs.first(), "");
             let is_tasks = doc == "list<TaskId>";
             context! { name => camel(&field.name), c => &field.name, count => format!("{one}_count"), doc, text, is_tasks }
@@ -125,7 +125,7 @@ impl Php<'_> {
         // A test makes tasks and documents of what names them.
         let required = if ["Doc", "Task"].contains(&class) { 3 } else { record.fields.len() };
         let param = |(index, field): (usize, &crate::model::Field)| {
-            let (ty, doc) = php_type(&field.ty);
+            let (ty, doc) = php_type(self.model, &field.ty);
             let default = match (field.name.as_str(), ty.as_str()) {
                 ("deliveries", _) => Some("1"),
                 ("reason", "string") => Some("''"),
@@ -203,7 +203,7 @@ impl Php<'_> {
         let new = |name: &str, ty: Type, default: Option<&str>, docs: &str| {
             let is_value = ty == Type::Unit;
             let promoted = if is_value || name == "json" { String::new() } else { promoted() };
-            let (ty, mut doc) = php_type(&ty);
+            let (ty, mut doc) = php_type(self.model, &ty);
             if let Some(pairs) = doc.strip_prefix("list<array{string, string}>") {
                 doc = format!("array<string, string>|list<array{{string, string}}>{pairs}");
             }
@@ -241,7 +241,7 @@ impl Php<'_> {
             let mut ty = param.ty.clone();
             match &ty {
                 Type::Named(key) if key == "shuffle.TrackKeys" => {
-                    default = format!("{}::Global", php_type(&ty).0);
+                    default = format!("{}::Global", php_type(self.model, &ty).0);
                 }
                 Type::Option(_) => {}
                 _ if default == "null" => ty = Type::Option(Box::new(ty)),
@@ -638,7 +638,7 @@ pub(crate) fn property(name: &str) -> String {
 }
 
 /// The type as PHP declares it, and as phpdoc has it. What has none is any value that JSON has.
-pub(crate) fn php_type(ty: &Type) -> (String, String) {
+pub(crate) fn php_type(model: &Model, ty: &Type) -> (String, String) {
     let same = |name: &str| (name.to_owned(), name.to_owned());
     match ty {
         Type::Bool => same("bool"),
@@ -647,18 +647,16 @@ pub(crate) fn php_type(ty: &Type) -> (String, String) {
         Type::Text | Type::Bytes => same("string"),
         Type::Headers => ("array".to_owned(), "array<string, string>".to_owned()),
         Type::Option(inner) => {
-            let (native, doc) = php_type(inner);
+            let (native, doc) = php_type(model, inner);
             (format!("?{native}"), format!("{doc}|null"))
         }
-        Type::List(inner) => ("array".to_owned(), format!("list<{}>", php_type(inner).1)),
+        Type::List(inner) => ("array".to_owned(), format!("list<{}>", php_type(model, inner).1)),
         Type::Tuple(parts) => {
-            let parts: Vec<_> = parts.iter().map(|part| php_type(part).1).collect();
+            let parts: Vec<_> = parts.iter().map(|part| php_type(model, part).1).collect();
             ("array".to_owned(), format!("array{{{}}}", parts.join(", ")))
         }
         Type::Named(key) if key == "shuffle.Stream" => ("?int".to_owned(), "int|null".to_owned()),
-        Type::Named(key) if ["events.EventId", "step.StreamId"].contains(&key.as_str()) => {
-            same("string")
-        }
+        Type::Named(key) if model.texts.contains(key) => same("string"),
         Type::Named(key) => same(class(key)),
         Type::Unit | Type::Other(_) => same("mixed"),
     }

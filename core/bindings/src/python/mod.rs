@@ -94,7 +94,7 @@ impl Host<'_> {
         }
         let is_generated = |key: &&str| {
             let is_class = CLASSES.iter().any(|of| of.0 == *key);
-            !BY_HAND.contains(key) && !is_class && !key.starts_with("step.")
+            !BY_HAND.contains(key) && !is_class && !self.model.texts.contains(*key)
         };
         let records = self.model.returned().into_iter().filter(is_generated);
         let records = records.map(|key| self.record(key, None)).collect::<Vec<_>>();
@@ -190,7 +190,7 @@ impl Host<'_> {
                 format!("tuple[{}]", parts.join(", "))
             }
             Type::Named(key) => match key.as_str() {
-                "step.StreamId" | "events.EventId" => "str".to_owned(),
+                key if self.model.texts.contains(key) => "str".to_owned(),
                 "shuffle.Message" => "Message[AnyStr]".to_owned(),
                 "tasks.Task" | "tasks.Doc" => format!("{}[Any]", class_name(key)),
                 _ if self.is_generic(key) => format!("{}[AnyStr]", class_name(key)),

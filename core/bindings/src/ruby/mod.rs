@@ -313,7 +313,7 @@ impl Ruby<'_> {
             Type::Named(key) => match key.as_str() {
                 "ick.Entry" => "Array(String, Float)".to_owned(),
                 "shuffle.Stream" => "Integer, nil".to_owned(),
-                "step.StreamId" | "events.EventId" => "String".to_owned(),
+                key if self.model.texts.contains(key) => "String".to_owned(),
                 key if self.model.enums.contains_key(key) => "Symbol".to_owned(),
                 key => name(key),
             },
