@@ -10,11 +10,12 @@
 //! `model` is what the core says, read by `source`. `comments` is what is said of an item in one host: the core's
 //! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
 //! host has an emitter, a folder of `templates` with the text, and one file of exceptions, `names`. What the emitters
-//! have in common is found once: `forms` of methods, and what a method is in the C library (`c::calls`).
-//! `packages` writes what each package carries of the root, and `attributes` which files are generated. `coverage` sees
-//! that each item is in each host, or that a page in `hosts` says why it is not.
+//! have in common is found once: `forms` of methods, what the `bytes` of a queue are, and what a method is in the C
+//! library (`c::calls`). `packages` writes what each package carries of the root, and `attributes` which files are
+//! generated. `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
 
 mod attributes;
+mod bytes;
 mod c;
 mod comments;
 mod coverage;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::bytes::Bytes;
 use crate::docs::{camel, snake};
 use crate::model::{Kind, Method, Model, Param, Struct, Type, Value, own_name, rust_path};
 use crate::node::names::{BY_HAND, LIMITED, NO_HANDLES, PLACES, READ_BY_HAND};
@@ -229,7 +230,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
         }
         ty => {
             let (convert, of) = match has_bytes(model, ty) {
-                true if is_text(key) => ("written_text", "of"),
+                true if Bytes::of(key) == Bytes::TextOnly => ("written_text", "of"),
                 true => ("written_bytes", "ofBytes"),
                 false => ("written", "of"),
             };
@@ -251,9 +252,11 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
     });
     let options = made.filter(|key| has_steps(model, key)).map(snake_of);
     let is_loop = made.is_some_and(|key| model.is_loop(key));
-    let has_no_bytes =
-        |key: &str| ["events.", "recruiter.", "tasks."].iter().any(|queue| key.starts_with(queue));
-    let has_buffers = key == "client.Client" && !made.is_some_and(has_no_bytes);
+    let is_switched = match made {
+        Some(made) => Bytes::of(made).has_switch(),
+        None => has_bytes(model, &method.returns),
+    };
+    let has_buffers = key == "client.Client" && is_switched;
     let has_signal = method.is_call || is_loop;
 
     let places = args.iter().filter(|arg| !arg.is_option);
@@ -332,19 +335,13 @@ fn reader_name(ty: &Type) -> String {
     }
 }
 
-/// Whether a call of a handle fails if strings are wanted and bytes are no text; other handles return those as Buffers.
-fn is_text(key: &str) -> bool {
-    ["ick.", "tracker.", "volatile."].iter().any(|queue| key.starts_with(queue))
-}
-
-/// Whether it holds bytes, which are no text perhaps.
+/// Whether it holds bytes that can be text, as the program says.
 fn has_bytes(model: &Model, ty: &Type) -> bool {
     match ty {
         Type::Bytes => true,
         Type::Option(inner) | Type::List(inner) => has_bytes(model, inner),
         Type::Tuple(parts) => parts.iter().any(|part| has_bytes(model, part)),
-        // Events have Buffers.
-        Type::Named(key) if key.starts_with("events.") => false,
+        Type::Named(key) if Bytes::of(key) == Bytes::Always => false,
         Type::Named(key) => {
             let record = model.types.get(key);
             record

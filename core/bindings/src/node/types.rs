@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::bytes::Bytes;
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
 use crate::node::calls::{Argument, Call, calls};
@@ -449,7 +450,7 @@ impl Page<'_> {
             Type::Number(_) | Type::Size | Type::Signed | Type::Float | Type::Duration => {
                 "number".to_owned()
             }
-            Type::Bytes if self.owner.key.starts_with("events.") => "Buffer".to_owned(),
+            Type::Bytes if Bytes::of(&self.owner.key) == Bytes::Always => "Buffer".to_owned(),
             Type::Bytes => "T".to_owned(),
             Type::Headers => "[name: string, value: Buffer][]".to_owned(),
             Type::Option(inner) => format!("{} | null", self.ty(inner, of)),

@@ -11,6 +11,7 @@ use std::path::Path;
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 
+use crate::bytes::Bytes;
 use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
 use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type, own_name, rust_path};
@@ -141,8 +142,7 @@ impl Host<'_> {
             fields.truncate(record.fields.len());
             fields.sort_by_key(|(index, field)| (*index >= positional, field.name != json));
         }
-        // Events have bytes.
-        let bytes = if key.starts_with("events.") { "bytes" } else { "AnyStr" };
+        let bytes = if Bytes::of(key) == Bytes::Always { "bytes" } else { "AnyStr" };
         let annotation = |ty: &Type| self.annotation(ty).replace("AnyStr", bytes);
         let is_generic = self.is_generic(key);
         let view = |(index, field): (usize, Field)| {
@@ -171,7 +171,7 @@ impl Host<'_> {
         let of = |record: &Struct| {
             record.fields.iter().any(|of| self.annotation(&of.ty).contains("AnyStr"))
         };
-        !key.starts_with("events.") && self.model.types.get(key).is_some_and(of)
+        Bytes::of(key) != Bytes::Always && self.model.types.get(key).is_some_and(of)
     }
 
     fn annotation(&self, ty: &Type) -> String {
