@@ -178,6 +178,9 @@ pub(crate) enum Type {
 /// What belongs to no queue.
 pub(crate) const SHARED: [&str; 3] = ["client", "step", "worker"];
 
+/// Enums that programs of hosts write into the URL of a client; no method or option takes them there.
+pub(crate) const IN_URLS: [&str; 1] = ["client.SyncMode"];
+
 /// The key of a name that is mentioned in a queue: its own, what all queues share, or the only one that is called so.
 ///
 /// # Panics

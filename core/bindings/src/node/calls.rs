@@ -194,7 +194,7 @@ pub(crate) fn calls(model: &Model, key: &str) -> Vec<Call> {
 }
 
 fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
-    let own = |param: &Param| argument(model, key, method, param);
+    let own = |param: &Param| argument(model, method, param);
     let args = method.params.iter().map(own).collect::<Option<Vec<_>>>()?;
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
@@ -246,7 +246,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
     // A form under another name is a method of its own.
     let mut forms = method.forms.iter().filter(|form| !form.is_alias);
     let variant = forms.find_map(|form| {
-        let option = argument(model, key, method, &form.option)?;
+        let option = argument(model, method, &form.option)?;
         let option = Argument { default: None, ..option };
         Some(Variant { name: form.method.clone(), option, is_flag: form.is_flag })
     });
@@ -351,10 +351,10 @@ fn has_bytes(model: &Model, ty: &Type) -> bool {
     }
 }
 
-fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<Argument> {
+fn argument(model: &Model, method: &Method, param: &Param) -> Option<Argument> {
     let name = &*param.name;
     let is = |ty: &Type, key: &str| ty.named() == Some(key);
-    let of_enum = param.ty.named().filter(|of| of.starts_with("events."));
+    let of_enum = param.ty.named();
     let of_enum = of_enum.and_then(|of| Some((of, model.enums.get(of)?)));
     let one_of = of_enum.map(|(_, of)| format!("oneOf('{}')", of.words().join("', '")));
     let (check, rust, expression, ts) = match &param.ty {
@@ -462,7 +462,7 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
         is_option: place.is_none() && (default.is_some() || is_steps),
         default: match default {
             Some(Value::Duration(number) | Value::Number(number)) => Some(number.to_string()),
-            Some(Value::Bool(flag)) if key.starts_with("events.") => Some(flag.to_string()),
+            Some(Value::Bool(flag)) => Some(flag.to_string()),
             _ => place.map(|(.., default)| (*default).to_owned()),
         },
         is_steps,

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Kind, Model, Setting, Type, Value, own_name, rust_path};
+use crate::model::{Field, IN_URLS, Kind, Model, Setting, Type, Value, own_name, rust_path};
 use crate::node::names::{CLASSES, NO_OPTIONS, NO_STEPS, OTHERS, READ_BY_HAND, SEVERAL};
 use crate::node::types::{declarations, node_name};
 use crate::output::Output;
@@ -315,7 +315,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         Type::Option(inner) => {
             return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
         }
-        Type::Named(key) if model.enums.contains_key(key) && !key.starts_with("client.") => {
+        Type::Named(key) if model.enums.contains_key(key) && !IN_URLS.contains(&&**key) => {
             let path = rust_path(key);
             let variants = model.enums[key].variants.iter().map(|(name, _)| name);
             let js: Vec<_> =

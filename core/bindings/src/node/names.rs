@@ -32,11 +32,12 @@ pub(crate) const NO_HANDLES: [&str; 4] =
     ["events.Worker", "recruiter.Slices", "shuffle.Worker", "tasks.Worker"];
 
 /// Methods by hand, for Node has them otherwise.
-pub(crate) const BY_HAND: [&str; 11] = [
+pub(crate) const BY_HAND: [&str; 12] = [
     "client.Client.close",
     "events.EventQueue.publish",
     "events.EventQueue.publish_call",
     "events.EventQueue.settle_many",
+    "ick.Ick.peek",
     "recruiter.Recruiter.enlist",
     "recruiter.Recruiter.enlist_within",
     "recruiter.Recruiter.run",

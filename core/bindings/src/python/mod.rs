@@ -14,7 +14,7 @@ use minijinja::{Value, context};
 use crate::bytes::Bytes;
 use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
-use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type, own_name, rust_path};
+use crate::model::{ErrorKind, Field, IN_URLS, Kind, Model, Struct, Type, own_name, rust_path};
 use crate::output::Output;
 use crate::python::blocking::blocking;
 use crate::python::calls::{Calls, Signature};
@@ -81,14 +81,14 @@ impl Host<'_> {
             context! { name => class_name(key), path => rust_path(key), is_handle, calls }
         };
         let mut enums = BTreeMap::new();
-        let taken = |(key, of): &(&String, &Struct)| {
-            of.kind == Kind::Handle || of.kind == Kind::Options && key.starts_with("events.")
-        };
-        for (_, handle) in self.model.types.iter().filter(taken) {
-            let set = handle.settings.iter().flat_map(|of| &of.params);
-            for param in handle.methods.iter().flat_map(|of| &of.params).chain(set) {
+        let takes = |of: &&Struct| matches!(of.kind, Kind::Handle | Kind::Options);
+        for of in self.model.types.values().filter(takes) {
+            let set = of.settings.iter().flat_map(|of| &of.params);
+            for param in of.methods.iter().flat_map(|of| &of.params).chain(set) {
                 enums.extend(match &param.ty {
-                    Type::Named(key) => self.model.enums.get_key_value(key),
+                    Type::Named(key) if !IN_URLS.contains(&&**key) => {
+                        self.model.enums.get_key_value(key)
+                    }
                     _ => None,
                 });
             }
