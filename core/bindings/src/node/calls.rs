@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::docs::{camel, snake};
 use crate::model::{Kind, Method, Model, Param, Struct, Type, Value, own_name, rust_path};
 use crate::node::names::{BY_HAND, LIMITED, NO_HANDLES, PLACES, READ_BY_HAND};
-use crate::node::types::node_name;
+use crate::node::types::{code_name, node_name};
 use crate::node::{has_steps, js_name_of, read, reader, records};
 use crate::output::Output;
 use crate::templates::Templates;
@@ -318,10 +318,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
 }
 
 pub(crate) fn snake_of(key: &str) -> String {
-    // Two queues have a worker.
-    let is_own = key.ends_with(".Worker") || key.starts_with("events.");
-    let name = if is_own { node_name(key) } else { own_name(key) };
-    snake(name).trim_start_matches('_').to_owned()
+    snake(code_name(key)).trim_start_matches('_').to_owned()
 }
 
 fn reader_name(ty: &Type) -> String {

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, IN_URLS, Kind, Model, Setting, Type, Value, own_name, rust_path};
+use crate::model::{Field, IN_URLS, Kind, Model, Setting, Type, Value, rust_path};
 use crate::node::names::{CLASSES, NO_OPTIONS, NO_STEPS, OTHERS, READ_BY_HAND, SEVERAL};
-use crate::node::types::{declarations, node_name};
+use crate::node::types::{code_name, declarations};
 use crate::output::Output;
 
 /// The records that cross the boundary: what calls return, and what errors hold.
@@ -91,8 +91,7 @@ pub(crate) fn js_name_of(name: &str, ty: &Type) -> String {
 pub(crate) fn reader(key: &str) -> String {
     let name = match key {
         "shuffle.Stats" => "ShuffleStats",
-        key if key.starts_with("events.") => node_name(key),
-        key => own_name(key),
+        key => code_name(key),
     };
     name[..1].to_lowercase() + &name[1..]
 }

@@ -59,6 +59,21 @@ pub(crate) const PLACES: [(&str, &str, &str); 5] = [
 /// The functions that read a list up to the limit that its call has.
 pub(crate) const LIMITED: [&str; 5] = ["fieldList", "memberList", "names", "numberList", "texts"];
 
+/// What functions and checks in generated code are named after as `NAMES` has it; all else is as in the core there.
+pub(crate) const DISTINCT: [&str; 11] = [
+    "events.Config",
+    "events.ConfigChange",
+    "events.EventQuery",
+    "events.Job",
+    "events.PurgeFilter",
+    "events.Receipt",
+    "events.RedriveFilter",
+    "events.Stats",
+    "events.Worker",
+    "shuffle.Worker",
+    "tasks.Worker",
+];
+
 /// What is called otherwise than in the core.
 pub(crate) const NAMES: &[(&str, &str)] = &[
     ("client.Options", "ConnectOptions"),

@@ -12,7 +12,7 @@ use crate::bytes::Bytes;
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
 use crate::node::calls::{Argument, Call, calls};
-use crate::node::names::NAMES;
+use crate::node::names::{DISTINCT, NAMES};
 use crate::node::{js_name, option_names};
 
 const WIDTH: usize = 100;
@@ -59,6 +59,11 @@ impl Words for Declared {
 pub(crate) fn node_name(key: &str) -> &str {
     let known = NAMES.iter().find(|(core, _)| *core == key).map(|(_, name)| *name);
     known.unwrap_or_else(|| own_name(key))
+}
+
+/// The name of a type in generated code, where only some are called otherwise than in the core.
+pub(crate) fn code_name(key: &str) -> &str {
+    if DISTINCT.contains(&key) { node_name(key) } else { own_name(key) }
 }
 
 pub(crate) fn declarations(model: &Model, template: &str) -> String {
