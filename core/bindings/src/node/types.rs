@@ -328,13 +328,17 @@ impl Page<'_> {
     /// The name with its type parameters, the parameters, and what is returned.
     fn signature(&self, call: &Call) -> (Vec<String>, String) {
         let is_modification = call.args.iter().any(|arg| arg.ts == "Modification<T>");
-        let returned = format!("{:?} {:?}", call.returns, call.made);
+        let holds = |of: &str| self.holds(&call.returns, of);
         let is_store = self.owner.key == "tasks.TaskStore" && !is_modification;
         let (generic, of) = match () {
-            () if is_store && (returned.contains("tasks.Task") || returned.contains("Claims")) => {
-                ("<V = T>", "<V>")
+            () if holds("tasks.Task") => {
+                if is_store {
+                    ("<V = T>", "<V>")
+                } else {
+                    ("", "<T>")
+                }
             }
-            () if returned.contains("tasks.Doc") => ("<C = any>", "<C>"),
+            () if holds("tasks.Doc") => ("<C = any>", "<C>"),
             () => ("", "<T>"),
         };
         let mut params = vec![format!("{}{generic}", call.js)];
@@ -374,6 +378,16 @@ impl Page<'_> {
             _ => self.ty(&call.returns, of),
         };
         (params, if call.is_call { format!("Promise<{returns}>") } else { returns })
+    }
+
+    /// Whether there are such records in a type, in its fields, or in what a loop yields.
+    fn holds(&self, ty: &Type, record: &str) -> bool {
+        ty.keys().into_iter().any(|key| {
+            let of = self.model.types.get(key);
+            let parts =
+                of.iter().flat_map(|of| of.fields.iter().map(|field| &field.ty).chain(&of.item));
+            key == record || parts.into_iter().any(|part| self.holds(part, record))
+        })
     }
 
     /// A type with its parameter, if it has one; `of` is what it is where the type is about tasks or documents.
