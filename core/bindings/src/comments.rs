@@ -178,7 +178,7 @@ impl<'a> Comments<'a> {
         };
         let is_time = match &ty {
             Some(ty) => ty.is_time(),
-            None => text.starts_with("how long"),
+            None => words.is_some_and(|words| words.is_time),
         };
         let text = text.trim_end_matches('.').to_owned();
         let has_end = words.is_some_and(|words| words.max.is_some());

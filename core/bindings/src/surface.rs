@@ -9,7 +9,8 @@ use crate::model::{Model, Value};
 /// The page. A heading is a method (`# tasks.TaskStore.claim`), all methods of a type
 /// (`# tasks.TaskStore`), of a queue (`# tasks`), or of all (`# all`); the nearest one wins. A line is
 /// ``- `lease` = `LEASE_DEFAULT`: how long …``, where the default is a constant of the core, `none`, a
-/// number, or left out for what has to be given; of a list, ``- `ids` at most `PAGE_MAX`: …``.
+/// number, or left out for what has to be given; of a list, ``- `ids` at most `PAGE_MAX`: …``; of a span of time that
+/// the core has under another name, ``- `wait` = `none`, a time: …``.
 #[derive(Default)]
 pub(crate) struct Surface(BTreeMap<String, BTreeMap<String, Words>>);
 
@@ -20,6 +21,8 @@ pub(crate) struct Words {
     pub(crate) default: Option<Value>,
     /// How many items a list has at most, and how long a wait is in milliseconds.
     pub(crate) max: Option<u64>,
+    /// Whether it is a span of time.
+    pub(crate) is_time: bool,
     /// As in the core's comments: a part of a sentence without a full stop.
     pub(crate) docs: String,
 }
@@ -47,8 +50,12 @@ impl Surface {
                         Some((max, rest)) => (Some(number(model, &heading, max)), rest),
                         None => (None, docs),
                     };
+                let (is_time, docs) = match docs.strip_prefix(", a time") {
+                    Some(docs) => (true, docs),
+                    None => (matches!(default, Some(Value::Duration(_))), docs),
+                };
                 let docs = docs.strip_prefix(':').unwrap_or_else(|| panic!("{path}: {line}"));
-                let words = Words { default, max, docs: docs.trim().to_owned() };
+                let words = Words { default, max, is_time, docs: docs.trim().to_owned() };
                 all.entry(heading.clone()).or_default().insert(name.to_owned(), words);
                 last = Some(name.to_owned());
             } else if line.trim().is_empty() {
