@@ -61,7 +61,7 @@ impl {{ of.name }} {
     ) -> Self {
         Self { {% for field in of.fields %}{{ field.own }}: {{ field.value }},{% endfor %} }
     }
-    {% if texts and not of.is_id %}
+    {% if texts and not of.is_alone %}
 
     /// Adds the texts, in the order of the fields.
     pub(crate) fn texts(from: &{{ of.core }}, all: &mut Vec<u8>) {

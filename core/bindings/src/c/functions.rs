@@ -6,8 +6,8 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c::names::{LEASES, MAIN, NAMES, NOT_IN_C, QUEUES};
-use crate::c::{C, c_name, c_struct, has_struct, is_fixed, member};
+use crate::c::names::{LEASES, MAIN, NAMES, NOT_IN_C, PAIRS, QUEUES, TRUTHS};
+use crate::c::{C, c_name, c_struct, has_struct, is_fixed, is_worker, member};
 use crate::docs::{Block, Docs, grouped, snake};
 use crate::forms::Form;
 use crate::model::{Kind, Method, Model, Param, Setting, Struct, Type, Value};
@@ -41,7 +41,7 @@ impl C<'_> {
     /// The types that C has handles of, and an Ick, which C names.
     fn handles(&self) -> impl Iterator<Item = (&str, &Struct)> {
         let all = self.model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
-        all.map(|(key, of)| (key.as_str(), of)).filter(|(key, _)| !key.ends_with(".Worker"))
+        all.map(|(key, of)| (key.as_str(), of)).filter(|(key, _)| !is_worker(key))
     }
 
     pub(crate) fn handle_of(&self, key: &str) -> Option<&Struct> {
@@ -261,10 +261,7 @@ impl C<'_> {
                 Type::Named(key) if is_fixed(key) => list(&c_struct(key), "list"),
                 Type::Tuple(of) => match of.as_slice() {
                     [Type::Option(_), Type::Bytes] => list("millpond_ick_pair", "list"),
-                    [Type::Bytes, Type::Bytes] if owner.starts_with("volatile.") => {
-                        list("millpond_hash_pair", "list")
-                    }
-                    [Type::Bytes, Type::Bytes] => list("millpond_shuffle_field", "list"),
+                    [Type::Bytes, Type::Bytes] => list(of_queue(PAIRS, owner)?, "list"),
                     [Type::Bytes, Type::List(_)] => {
                         list("millpond_shuffle_new_message", "messages")
                     }
@@ -411,8 +408,7 @@ impl C<'_> {
         let handle = match returns {
             Type::Unit => return Some(Out::default()),
             Type::Bool if !is_query => {
-                let found = if owner.starts_with("volatile.") { "done" } else { "found" };
-                return Some(plain(found, "bool", "false"));
+                return Some(plain(of_queue(TRUTHS, owner).unwrap_or("found"), "bool", "false"));
             }
             Type::Bool => {
                 return Some(plain(
@@ -656,7 +652,7 @@ pub(crate) fn function_name(model: &Model, owner: &str, method: &str) -> Option<
 
 /// A type that C has a handle of, or an Ick, which C names.
 pub(crate) fn handle_of<'a>(model: &'a Model, key: &str) -> Option<&'a Struct> {
-    model.types.get(key).filter(|of| of.kind == Kind::Handle && !key.ends_with(".Worker"))
+    model.types.get(key).filter(|of| of.kind == Kind::Handle && !is_worker(key))
 }
 
 /// The name of a handle's type, such as `shuffle_queue`.
@@ -710,6 +706,12 @@ fn singular(name: &str) -> String {
         Some(start) => format!("{start}y"),
         None => name.trim_end_matches('s').to_owned(),
     }
+}
+
+/// What a table has for the queue of a type.
+fn of_queue(table: &'static [(&str, &'static str)], key: &str) -> Option<&'static str> {
+    let found = table.iter().find(|(queue, _)| key.split('.').next() == Some(queue));
+    found.map(|(_, value)| *value)
 }
 
 /// Without its queue.

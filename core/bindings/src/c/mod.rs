@@ -14,7 +14,7 @@ use minijinja::{Value as View, context};
 use crate::c::abi::{CAbi, CType};
 use crate::c::functions::{c_handle, function_name, own_name};
 use crate::c::names::{
-    BY_HAND, ENUMS, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
+    ALONE, BY_HAND, ENUMS, FIXED, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
 };
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
@@ -200,8 +200,8 @@ impl C<'_> {
         context! {
             comment => self.comment(key, key, &record.docs, "NULL", last),
             name => format!("millpond_{name}"), core => rust_path(key), fields => fields.collect::<Vec<_>>(),
-            is_fixed, is_id => key.ends_with("Id"), is_options => false,
-            is_returned => !key.ends_with("Receipt"),
+            is_fixed, is_alone => ALONE.contains(&key), is_options => false,
+            is_returned => self.model.returned().contains(key),
         }
     }
 
@@ -618,15 +618,18 @@ fn constant(prefix: &str, name: &str) -> String {
     format!("MILLPOND_{prefix}_{}", snake(name).trim_start_matches('_').to_uppercase())
 }
 
+/// Whether it is a worker, which C has otherwise than other handles.
+pub(crate) fn is_worker(key: &str) -> bool {
+    WORKERS.iter().any(|(queue, ..)| key.strip_prefix(queue) == Some(".Worker"))
+}
+
 pub(crate) fn has_struct(key: &str) -> bool {
     RECORDS.iter().chain(OPTIONS).chain(BY_HAND).any(|(of, _)| *of == key)
 }
 
 /// Whether the layout of a structure is fixed: programs pass it in arrays and by value.
 pub(crate) fn is_fixed(key: &str) -> bool {
-    let by_hand = BY_HAND.iter().any(|(of, _)| *of == key);
-    let is_named = ["Id", "Position", "Receipt"].iter().any(|end| key.ends_with(end));
-    by_hand || has_struct(key) && is_named
+    BY_HAND.iter().any(|(of, _)| *of == key) || FIXED.contains(&key)
 }
 
 pub(crate) fn c_struct(key: &str) -> String {

@@ -1,7 +1,6 @@
 //! What C calls otherwise than the core, writes by hand or does not have: all exceptions of its emitter.
 
-/// What calls return, by its name in C. What ends with an id or a position is an argument too, and its layout
-/// is fixed.
+/// What calls return, by its name in C.
 pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("tasks.Task", "task"),
     ("tasks.Doc", "doc"),
@@ -34,6 +33,27 @@ pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("tracker.Scanned", "tracker_scanned"),
     ("tracker.Pruned", "tracker_pruned"),
 ];
+
+/// Those of them whose layout never changes: programs pass them in arrays and by value.
+pub(crate) const FIXED: &[&str] = &[
+    "tasks.TaskId",
+    "tasks.DocId",
+    "tasks.Position",
+    "tasks.DocPosition",
+    "events.EventPosition",
+    "events.Receipt",
+    "volatile.FieldPosition",
+];
+
+/// Those that are parts of other records, which have their texts.
+pub(crate) const ALONE: &[&str] = &["tasks.TaskId", "tasks.DocId"];
+
+/// The structure of a pair of byte strings, by queue.
+pub(crate) const PAIRS: &[(&str, &str)] =
+    &[("shuffle", "millpond_shuffle_field"), ("volatile", "millpond_hash_pair")];
+
+/// What a truth is called that is the result of a step, by queue, if it is not `found`.
+pub(crate) const TRUTHS: &[(&str, &str)] = &[("volatile", "done")];
 
 /// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
 pub(crate) const ENUMS: &[(&str, &str, bool)] = &[
@@ -78,7 +98,7 @@ pub(crate) const WORKERS: &[(&str, &str, &str, &str, &str, &str)] = &[
 /// Lists of what was refused.
 pub(crate) const REFUSALS: &[(&str, &str)] = &[("tasks.Dependency", "tasks_dependency")];
 
-/// Structures that are written by hand.
+/// Structures that are written by hand. Their layout is fixed.
 pub(crate) const BY_HAND: &[(&str, &str)] = &[
     ("ick.Added", "ick_added"),
     ("shuffle.Receipt", "shuffle_receipt"),
