@@ -17,7 +17,7 @@ final class {{ class }}
 {% endif %}
     }
 
-{% if is_new %}
+{% if is_packed %}
     /**
      * @internal a millpond_{{ structure }}
      *

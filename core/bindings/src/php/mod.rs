@@ -18,7 +18,7 @@ use crate::docs::{Words, camel, pascal, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Struct, Type, Value, own_name};
 use crate::output::Output;
 
-use crate::php::names::{CLASSES, ENUMS, OPTIONS, OTHERS, VALUES};
+use crate::php::names::{CLASSES, ENUMS, NAMES, NAMESPACES, OPTIONS, OTHERS, VALUES};
 use crate::templates::Templates;
 
 pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) {
@@ -29,13 +29,13 @@ pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) 
     php.known = php.names(root);
     let records_and_options = records(model).into_iter().map(|key| (key, class(key)));
     let records_and_options =
-        records_and_options.chain(OPTIONS.iter().map(|(key, name, _)| (*key, *name)));
+        records_and_options.chain(OPTIONS.iter().map(|(key, name, ..)| (*key, *name)));
     php.known.extend(records_and_options.map(|(key, name)| full_name(folder(key), name)));
     model.errors.iter().for_each(|error| php.exception(error));
     ENUMS.iter().for_each(|(key, name)| php.enumeration(key, name));
     records(model).into_iter().for_each(|key| php.record(key));
     php.readers();
-    OPTIONS.iter().for_each(|(key, name, of)| php.options(key, name, of));
+    OPTIONS.iter().for_each(|of| php.options(of));
     php.layouts();
     let names =
         abi.structure("limits").fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -194,7 +194,7 @@ impl Php<'_> {
         }
     }
 
-    fn options(&mut self, key: &str, name: &str, structure: &str) {
+    fn options(&mut self, &(key, name, structure, is_packed): &(&str, &str, &str, bool)) {
         let Struct { required, settings, .. } = &self.model.types[key];
         let said = |name: &str| {
             let words = self.model.surface.of(key, "new", name);
@@ -226,7 +226,6 @@ impl Php<'_> {
             let text = Type::Option(Box::new(Type::Text));
             params.push(new("json", text, Some("null"), json.docs.first()));
         }
-        let is_new = name.starts_with("New") || name == "Schedule";
         let mut lines = Vec::new();
         for (setting, param, name) in settings.iter().flat_map(|setting| {
             let names = [setting.name.clone(), format!("{}_max", setting.name)];
@@ -248,13 +247,13 @@ impl Php<'_> {
                 _ => {}
             }
             let docs = own.map(|words| words.docs.as_str());
-            if !is_new {
+            if !is_packed {
                 lines.extend(self.write(structure, &name, &ty));
             }
             params.push(new(&name, ty, Some(&default), docs.unwrap_or(setting.docs.first())));
         }
         let mut constructor = vec![param_lines(&params)];
-        if is_new {
+        if is_packed {
             lines = self.cells(structure, &self.model.types[key].settings);
         }
         if !jsons.is_empty() {
@@ -266,7 +265,7 @@ impl Php<'_> {
             class => name,
             json => jsons.first().map(|json| &json.name),
             constructor_docs => block("    ", constructor).join("\n"),
-            params => Serde(&params), structure, lines, is_new,
+            params => Serde(&params), structure, lines, is_packed,
         };
         self.file(folder(key), name, "options.php", values);
     }
@@ -598,7 +597,8 @@ fn promoted() -> String {
 }
 
 fn folder(key: &str) -> &'static str {
-    if key.starts_with("tasks.") { "Tasks" } else { "" }
+    let queue = key.split('.').next().unwrap_or_default();
+    NAMESPACES.iter().find(|(of, _)| *of == queue).map_or("", |(_, name)| name)
 }
 
 /// The name of a class with its namespace.
@@ -607,19 +607,7 @@ fn full_name(folder: &str, name: &str) -> String {
 }
 
 pub(crate) fn class(key: &str) -> &str {
-    match key {
-        "events.Config" => "EventConfig",
-        "events.ConfigChange" => "EventConfigChange",
-        "events.Job" => "EventJob",
-        "events.Receipt" => "EventReceipt",
-        "events.Stats" => "EventStats",
-        "events.Status" => "PublishStatus",
-        "events.Worker" => "EventWorker",
-        "shuffle.Job" => "ShuffleJob",
-        "shuffle.Stats" => "ShuffleStats",
-        "shuffle.Worker" => "ShuffleWorker",
-        _ => own_name(key),
-    }
+    NAMES.iter().find(|(of, _)| *of == key).map_or_else(|| own_name(key), |(_, name)| name)
 }
 
 /// What a field of a record is called: only the values of tasks are JSON.

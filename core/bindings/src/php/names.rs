@@ -2,18 +2,35 @@
 
 use crate::model::Value;
 
-/// The options, what PHP calls them, and their structure. What is new is a list of cells for `Packed`.
-pub(crate) const OPTIONS: &[(&str, &str, &str)] = &[
-    ("events.ConfigChange", "EventConfigChange", "event_config_change"),
-    ("events.NewEvent", "NewEvent", "new_event"),
-    ("events.Schedule", "Schedule", "schedule"),
-    ("events.Worker", "EventWorkerOptions", "events_worker_options"),
-    ("shuffle.ShuffleConsumer", "ConsumerOptions", "shuffle_consumer_options"),
-    ("shuffle.ShuffleQueue", "ShuffleOptions", "shuffle_options"),
-    ("shuffle.Worker", "ShuffleWorkerOptions", "shuffle_worker_options"),
-    ("tasks.NewDoc", "NewDoc", "new_doc"),
-    ("tasks.NewTask", "NewTask", "new_task"),
-    ("tasks.Worker", "WorkerOptions", "tasks_worker_options"),
+/// The options, what PHP calls them, their structure, and whether it is made of cells by `Packed`.
+pub(crate) const OPTIONS: &[(&str, &str, &str, bool)] = &[
+    ("events.ConfigChange", "EventConfigChange", "event_config_change", false),
+    ("events.NewEvent", "NewEvent", "new_event", true),
+    ("events.Schedule", "Schedule", "schedule", true),
+    ("events.Worker", "EventWorkerOptions", "events_worker_options", false),
+    ("shuffle.ShuffleConsumer", "ConsumerOptions", "shuffle_consumer_options", false),
+    ("shuffle.ShuffleQueue", "ShuffleOptions", "shuffle_options", false),
+    ("shuffle.Worker", "ShuffleWorkerOptions", "shuffle_worker_options", false),
+    ("tasks.NewDoc", "NewDoc", "new_doc", true),
+    ("tasks.NewTask", "NewTask", "new_task", true),
+    ("tasks.Worker", "WorkerOptions", "tasks_worker_options", false),
+];
+
+/// The queues whose classes have a namespace of their own.
+pub(crate) const NAMESPACES: &[(&str, &str)] = &[("tasks", "Tasks")];
+
+/// What is called otherwise than in the core.
+pub(crate) const NAMES: &[(&str, &str)] = &[
+    ("events.Config", "EventConfig"),
+    ("events.ConfigChange", "EventConfigChange"),
+    ("events.Job", "EventJob"),
+    ("events.Receipt", "EventReceipt"),
+    ("events.Stats", "EventStats"),
+    ("events.Status", "PublishStatus"),
+    ("events.Worker", "EventWorker"),
+    ("shuffle.Job", "ShuffleJob"),
+    ("shuffle.Stats", "ShuffleStats"),
+    ("shuffle.Worker", "ShuffleWorker"),
 ];
 
 pub(crate) const ENUMS: &[(&str, &str)] = &[
