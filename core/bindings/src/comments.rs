@@ -42,8 +42,9 @@ pub(crate) struct ParamDocs {
 /// Errors, and when they come.
 #[derive(Clone, Default, Deserialize, Serialize)]
 pub(crate) struct Failure {
-    /// In the host's words; none if the text names what else to read.
+    /// In the host's words; none if the text names what else to read, or for an error of a function that was given.
     pub(crate) classes: Vec<String>,
+    pub(crate) is_given: bool,
     pub(crate) when: String,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Comments<'a> {
         Some(Comment {
             text,
             params: params.iter().filter_map(of).collect(),
-            errors: self.errors(&renderer, docs.section("Errors")),
+            errors: self.errors(&renderer, self.method(owner, name), docs.section("Errors")),
             examples: note.examples,
         })
     }
@@ -186,7 +187,12 @@ impl<'a> Comments<'a> {
     }
 
     /// A section of errors, taken apart: ``[`CLOSED`] if …; [`TIMEOUT`] and [`CANCELLED`] …``.
-    fn errors(&self, renderer: &Renderer<'_>, blocks: &[Block]) -> Vec<Failure> {
+    fn errors(
+        &self,
+        renderer: &Renderer<'_>,
+        method: Option<&Method>,
+        blocks: &[Block],
+    ) -> Vec<Failure> {
         let mut all: Vec<Failure> = Vec::new();
         let texts = blocks.iter().filter_map(|block| match block {
             Block::Paragraph(text) => Some(text.trim_end_matches('.')),
@@ -203,7 +209,11 @@ impl<'a> Comments<'a> {
             let when = renderer.inline(rest);
             match all.last_mut().filter(|_| classes.is_empty()) {
                 Some(last) => last.when += &format!("; {when}"),
-                None => all.push(Failure { classes, when }),
+                None => {
+                    let can_be_given = method.is_some_and(|of| of.can_fail_as_given);
+                    let is_given = classes.is_empty() && can_be_given;
+                    all.push(Failure { classes, is_given, when });
+                }
             }
         }
         all

@@ -118,6 +118,8 @@ pub(crate) struct Method {
     pub(crate) is_call: bool,
     /// Whether it can fail without going there.
     pub(crate) can_fail: bool,
+    /// Whether it can fail with an error of a function that it is given: `Result<_, AnyError>`.
+    pub(crate) can_fail_as_given: bool,
     /// Whether its result is all that it is for: the attribute of the same name.
     pub(crate) must_use: bool,
     /// The method that it is another form of, where its name does not say so: `#[doc(alias = "…")]`.

@@ -272,8 +272,10 @@ impl Source {
         });
         let (mut is_call, mut can_fail, mut returns) =
             (function.sig.asyncness.is_some(), false, Type::Unit);
+        let mut can_fail_as_given = false;
         if let ReturnType::Type(_, ty) = &function.sig.output {
             let last = path_end(ty);
+            can_fail_as_given = last == "Result" && second_argument(ty) == "AnyError";
             is_call |= last == "Reply";
             can_fail = last == "Result";
             returns = names.ty(ty);
@@ -286,6 +288,7 @@ impl Source {
             returns,
             is_call,
             can_fail,
+            can_fail_as_given,
             alias: function.attrs.iter().find_map(alias),
             forms: Vec::new(),
             must_use: function.attrs.iter().any(|of| of.path().is_ident("must_use")),
@@ -591,6 +594,18 @@ fn path_end(of: &syn::Type) -> String {
         syn::Type::Path(path) => {
             path.path.segments.last().map_or(String::new(), |last| last.ident.to_string())
         }
+        _ => String::new(),
+    }
+}
+
+/// The name of the second type that a type has as an argument; empty if it has none.
+fn second_argument(of: &syn::Type) -> String {
+    let syn::Type::Path(path) = of else { return String::new() };
+    match path.path.segments.last().map(|last| &last.arguments) {
+        Some(syn::PathArguments::AngleBracketed(arguments)) => match arguments.args.iter().nth(1) {
+            Some(syn::GenericArgument::Type(ty)) => path_end(ty),
+            _ => String::new(),
+        },
         _ => String::new(),
     }
 }

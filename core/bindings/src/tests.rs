@@ -28,6 +28,7 @@ fn levitate() -> Method {
         returns: Type::Other("impl Fn()".to_owned()),
         is_call: true,
         can_fail: true,
+        can_fail_as_given: false,
         must_use: false,
         alias: None,
         forms: Vec::new(),

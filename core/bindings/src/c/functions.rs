@@ -65,6 +65,7 @@ impl C<'_> {
             returns: Type::Option(Box::new(item.clone())),
             is_call: true,
             can_fail: true,
+            can_fail_as_given: false,
             must_use: false,
             alias: None,
             forms: Vec::new(),

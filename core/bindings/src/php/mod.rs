@@ -534,9 +534,7 @@ pub(crate) fn phpdoc(
             failure.classes.iter().map(|class| format!("Exception\\{class}")).collect();
         let when = in_seconds(&failure.when, false);
         let tag = match classes.as_slice() {
-            [] if when.starts_with("the error of the function") => {
-                format!("@throws \\Throwable {when}")
-            }
+            [] if failure.is_given => format!("@throws \\Throwable {when}"),
             [] => format!("@throws Exception\\MillpondException {when}"),
             all => format!("@throws {} {}", all.join("|"), failure.when),
         };
