@@ -11,7 +11,7 @@ use crate::c::calls::{CArgument, arguments, function};
 use crate::comments::Comments;
 use crate::docs::{camel, capital, snake};
 use crate::model::{Method, Type, Value};
-use crate::php::names::{ARGUMENTS, CLASSES, DEFAULTS, RESULTS};
+use crate::php::names::{ARGUMENTS, CLASSES, DEFAULTS, DOC_TYPES, RESULTS};
 use crate::php::{Param, Php, about, class, in_seconds, php_type, phpdoc};
 
 const FFI: &str = "$this->library->ffi";
@@ -401,38 +401,20 @@ impl Signature {
 
 /// The type of a parameter as phpdoc has it.
 fn doc_type(native: &str, name: &str, key: &str) -> String {
-    let job = format!("{}.Job", key.split('.').next().unwrap_or_default());
-    let given = match name {
-        "members" => "iterable<string>",
-        "numbers" => "iterable<int>",
-        "pairs" => "iterable<array{float|int|null, string}|string>",
-        "fields" if native == "string|iterable" => "string|iterable<string|int>",
-        "fields" if key.starts_with("volatile.") => {
-            "iterable<string>|iterable<array{string|int, string}>"
-        }
-        "fields" => "iterable<string>|iterable<array{string, string}>",
-        "messages" if native == "iterable" => {
-            "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"
-        }
-        "ids" | "rows" | "sampled" if key.starts_with("tracker.") && native != "callable" => {
-            "string|iterable<string|int>"
-        }
-        "rows" => "callable(string|null, int): iterable<array{string|int, string|int|null}>",
-        "done" => "callable(list<string>): iterable<string|int>",
-        "handler" if key == "recruiter.Recruiter" => "callable(SliceInterface): mixed",
-        "handler" => return format!("callable({}Interface): mixed", class(&job)),
-        "hook" => "callable(string|null, \\Throwable): mixed",
-        "onError" => {
-            return format!("(callable({}|null, \\Throwable): mixed)|null", class(&job));
-        }
-        "onEvent" => "(callable(Report): mixed)|null",
-        _ => match (native.split_once("|iterable"), native.strip_prefix('?')) {
-            (Some((one, _)), _) => return format!("{one}|iterable<{one}>"),
-            (_, Some(inner)) => return format!("{inner}|null"),
-            _ => native,
-        },
+    let queue = key.split('.').next().unwrap_or_default();
+    let job = class(&format!("{queue}.Job")).to_owned();
+    let of_queue = format!("{queue}.{name}");
+    let is_it = |(of, ty, _): &&(&str, &str, &str)| {
+        (*of == name || *of == of_queue) && (ty.is_empty() || *ty == native)
     };
-    given.to_owned()
+    if let Some((.., doc)) = DOC_TYPES.iter().find(is_it) {
+        return doc.replace('%', &job);
+    }
+    match (native.split_once("|iterable"), native.strip_prefix('?')) {
+        (Some((one, _)), _) => format!("{one}|iterable<{one}>"),
+        (_, Some(inner)) => format!("{inner}|null"),
+        _ => native.to_owned(),
+    }
 }
 
 /// The interface of a class.

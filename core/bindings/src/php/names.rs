@@ -226,6 +226,36 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("*doc_position", "", "DocPosition|Doc", "TaskArguments::docPosition(ffi, $)", "$->array"),
 ];
 
+/// The types of parameters as phpdoc has them, where they say more than PHP's: the name, behind that of its queue if
+/// only that is meant; PHP's type, if only that is meant; and phpdoc's, where `%` is the class of the queue's jobs.
+pub(crate) const DOC_TYPES: &[(&str, &str, &str)] = &[
+    ("members", "", "iterable<string>"),
+    ("numbers", "", "iterable<int>"),
+    ("pairs", "", "iterable<array{float|int|null, string}|string>"),
+    ("fields", "string|iterable", "string|iterable<string|int>"),
+    ("volatile.fields", "", "iterable<string>|iterable<array{string|int, string}>"),
+    ("fields", "", "iterable<string>|iterable<array{string, string}>"),
+    (
+        "messages",
+        "iterable",
+        "iterable<array{string, iterable<string>|iterable<array{string, string}>}>",
+    ),
+    ("tracker.ids", "string|iterable", "string|iterable<string|int>"),
+    ("tracker.rows", "string|iterable", "string|iterable<string|int>"),
+    ("tracker.sampled", "string|iterable", "string|iterable<string|int>"),
+    (
+        "rows",
+        "callable",
+        "callable(string|null, int): iterable<array{string|int, string|int|null}>",
+    ),
+    ("done", "", "callable(list<string>): iterable<string|int>"),
+    ("recruiter.handler", "", "callable(SliceInterface): mixed"),
+    ("handler", "", "callable(%Interface): mixed"),
+    ("hook", "", "callable(string|null, \\Throwable): mixed"),
+    ("onError", "", "(callable(%|null, \\Throwable): mixed)|null"),
+    ("onEvent", "", "(callable(Report): mixed)|null"),
+];
+
 /// The defaults of what the core has no default of.
 pub(crate) const DEFAULTS: &[(&str, Value)] = &[
     ("events.err:nack", Value::None),
