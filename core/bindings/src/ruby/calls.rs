@@ -5,8 +5,8 @@ use crate::c::abi::CAbi;
 use crate::c::calls::{CArgument, arguments, function};
 use crate::docs::{grouped, snake};
 use crate::model::{Method, Model, Param, Type};
-use crate::ruby::name;
-use crate::ruby::names::{ARGUMENTS, HANDLES, RESULTS};
+use crate::ruby::names::{ARGUMENTS, HANDLES, PARTS, RESULTS};
+use crate::ruby::{find, name};
 
 /// The parts of results that are no lists.
 const WHOLE: [&str; 13] = [
@@ -131,19 +131,10 @@ fn result(
     let of = match inner {
         Type::Named(key) if out.ends_with("_result") => {
             let own = snake(&name(key)).trim_start_matches('_').to_owned();
-            match own.as_str() {
-                "published" => own,
-                _ if key.ends_with("Stats") && !is_list => "stats".to_owned(),
-                _ if key.ends_with("Config") => "config".to_owned(),
-                "queue_stats" => "queues".to_owned(),
-                "namespace_stats" => "namespaces".to_owned(),
-                "schedule_info" => "schedules".to_owned(),
-                "lock_holder" => "holder".to_owned(),
-                "synced_schedules" => "synced".to_owned(),
-                _ if model.types[key].fields.is_empty() => own,
-                "acquired" | "modified" | "pruned" | "reaped" | "sample" | "scanned" | "swept"
-                | "tracked" | "value_or_lock" => own,
-                _ => format!("{own}s"),
+            match find(PARTS, key) {
+                Some(part) => part.to_owned(),
+                None if model.types[key].fields.is_empty() => own,
+                None => format!("{own}s"),
             }
         }
         // Bytes, or none.

@@ -22,6 +22,14 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     recruiter.Recruiter.is_due=due? recruiter.Recruiter.enlist_within=enlist recruiter.Slice.is_over=over? \
     recruiter.Slice.is_lost=lost? tracker.QueueTracker.is_queued=queued? tracker.QueueTracker.are_queued=are_queued?";
 
+/// The parts of results that hold a record, where that is not the name of the record and an s.
+pub(crate) const PARTS: &str = "events.Config=config events.Published=published events.ScheduleInfo=schedules \
+    events.Stats=stats events.SyncedSchedules=synced recruiter.RecruiterStats=stats tasks.Modified=modified \
+    tasks.NamespaceStats=namespaces tasks.QueueStats=queues tasks.Swept=swept tracker.Pruned=pruned \
+    tracker.Sample=sample tracker.Scanned=scanned tracker.Tracked=tracked tracker.TrackerStats=stats \
+    volatile.Acquired=acquired volatile.HashStats=stats volatile.LockHolder=holder volatile.Reaped=reaped \
+    volatile.ValueOrLock=value_or_lock";
+
 /// Records that are classes, whose other half is by hand.
 pub(crate) const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
 
