@@ -33,13 +33,14 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let host = Host { model, comments: &comments, templates: &templates, calls };
 
     let mut classes = Classes::new();
-    host.module(&output.text(&format!("{FOLDER}/_native.pyi")), &mut classes);
+    host.module("_native.pyi", &output.text(&format!("{FOLDER}/_native.pyi")), &mut classes);
     let modules = root.join("python/modules").read_dir().expect("it can be read");
     let modules = modules.map(|entry| entry.expect("it can be read").file_name());
     let modules = modules.map(|name| name.to_string_lossy().into_owned()).collect::<BTreeSet<_>>();
     let texts = modules.into_iter().map(|module| {
         let text = output.text(&format!("python/modules/{module}"));
-        (module, host.module(&text, &mut classes))
+        let text = host.module(&module, &text, &mut classes);
+        (module, text)
     });
     for (module, text) in texts.collect::<Vec<_>>() {
         let text = host.with_stubs(&text, &classes);
@@ -202,8 +203,8 @@ impl Host<'_> {
 
     /// A module with the core's comments in place of each `core` that is a docstring, and with the bodies of the
     /// methods that have none. What follows `# core` in the stub of a class has no method in Python.
-    fn module(&self, source: &str, classes: &mut Classes) -> String {
-        let is_stub = !source.contains("\"\"\"");
+    fn module(&self, file: &str, source: &str, classes: &mut Classes) -> String {
+        let is_stub = file.ends_with(".pyi");
         let lines: Vec<_> = source.lines().collect();
         let (mut out, mut key, mut at) = (String::new(), String::new(), 0);
         let (mut is_core, mut last) = (false, None);
