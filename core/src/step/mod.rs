@@ -20,6 +20,8 @@ mod script;
 #[cfg(test)]
 pub(crate) mod script_header;
 mod state;
+#[cfg(test)]
+pub(crate) mod stored;
 mod stream_id;
 pub(crate) mod time;
 pub(crate) mod timed;

@@ -287,19 +287,7 @@ fn unreadable(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The records of a snapshot.
-    struct Records(Vec<Vec<u8>>);
-
-    impl Snapshot for Records {
-        fn begin(&mut self) -> u64 {
-            1
-        }
-
-        fn record(&mut self, record: &[u8]) {
-            self.0.push(record.to_vec());
-        }
-    }
+    use crate::step::stored;
 
     fn contents(tracker: &Tracker) -> String {
         let Tracker { stamp, sampled, rounds, round_us, .. } = tracker;
@@ -308,12 +296,44 @@ mod tests {
     }
 
     fn replayed(records: &[Vec<u8>]) -> String {
-        let state = State::default();
-        for record in records {
-            step::State::replay(&state, record, None).unwrap();
-        }
+        let state: State = stored::replayed(records).unwrap();
         let tracker = state.lock();
         contents(&tracker)
+    }
+
+    #[test]
+    fn records_are_stored_as_before() {
+        let mut tracker = Tracker::default();
+        let mut note = |name, change: &dyn Fn(&mut Tracker, &mut Effects)| {
+            let mut effects = Effects::after(Vec::new());
+            change(&mut tracker, &mut effects);
+            (name, effects.into_record())
+        };
+        let ids = |all: &[&[u8]]| {
+            let mut ids = ByteList::default();
+            all.iter().for_each(|id| ids.push(id));
+            ids
+        };
+        let records = [
+            note("add", &|tracker, effects| {
+                tracker.add(&ids(&[b"a\0", b"b\xff", b"c"]), 1_763_691_473_123_456, effects);
+            }),
+            note("advance", &|tracker, effects| tracker.advance("r\u{e9}w", None, 60, effects)),
+            note("round", &|tracker, effects| tracker.advance("last", Some(5), 60, effects)),
+            note("sample", &|tracker, effects| drop(tracker.sample(2, 70, effects))),
+            note("remove", &|tracker, effects| {
+                let sampled = tracker.sampled;
+                tracker.remove_sampled(&ids(&[b"a\0"]), sampled, effects);
+            }),
+            note("clear", &|tracker, effects| _ = tracker.clear(effects)),
+            note("rest", &|tracker, effects| {
+                tracker.add(&ids(&[b"a\0", b"b\xff", b"c"]), 128, effects);
+                tracker.advance("last", Some(5), 60, effects);
+                tracker.advance("r\u{e9}w", None, 60, effects);
+                tracker.sample(2, 70, effects);
+            }),
+        ];
+        stored::check::<State>(include_str!("embedded.hex"), &records);
     }
 
     #[test]
@@ -337,10 +357,9 @@ mod tests {
         let expected = contents(&tracker);
         assert_eq!(replayed(&[effects.into_record()]), expected);
         let state = State(Mutex::new(tracker));
-        let mut records = Records(Vec::new());
-        step::State::snapshot(&state, &mut records);
-        assert!(records.0.len() > 1);
-        assert_eq!(replayed(&records.0), expected);
+        let records = stored::snapshot_of(&state);
+        assert!(records.len() > 1);
+        assert_eq!(replayed(&records), expected);
     }
 
     #[test]

@@ -519,27 +519,7 @@ fn unreadable(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The records of a snapshot.
-    struct Records(Vec<Vec<u8>>);
-
-    impl Snapshot for Records {
-        fn begin(&mut self) -> u64 {
-            1
-        }
-
-        fn record(&mut self, record: &[u8]) {
-            self.0.push(record.to_vec());
-        }
-    }
-
-    fn replayed(records: &[Vec<u8>]) -> State {
-        let state = State::default();
-        for record in records {
-            step::State::replay(&state, record, None).unwrap();
-        }
-        state
-    }
+    use crate::step::stored;
 
     /// Of each hash: fields with their values and expiries; locks with their holders and ends; the last fence.
     /// And which are due.
@@ -587,11 +567,42 @@ mod tests {
 
         let state = State(Mutex::new(shard));
         let expected = contents(&state);
-        assert_eq!(contents(&replayed(&[effects.into_record()])), expected);
-        let mut records = Records(Vec::new());
-        step::State::snapshot(&state, &mut records);
-        assert!(records.0.len() > 3);
-        assert_eq!(contents(&replayed(&records.0)), expected);
+        let replayed = |records: &[Vec<u8>]| contents(&stored::replayed(records).unwrap());
+        assert_eq!(replayed(&[effects.into_record()]), expected);
+        let records = stored::snapshot_of(&state);
+        assert!(records.len() > 3);
+        assert_eq!(replayed(&records), expected);
+    }
+
+    #[test]
+    fn records_are_stored_as_before() {
+        let mut shard = Shard::default();
+        let mut note = |name, base: &[u8], change: &dyn Fn(&mut Hash, &mut Effects)| {
+            let mut effects = Effects::after(Vec::new());
+            put_base(base, &mut effects);
+            shard.change(base, |hash| change(hash, &mut effects));
+            (name, effects.into_record())
+        };
+        let held = |fence| Held { token: b"me\0".as_slice().into(), fence };
+        let records = [
+            note("set", b"", &|hash, effects| hash.set(b"f\0", b"v\xff", 300, effects)),
+            note("touch", b"", &|hash, effects| hash.touch(b"f\0", 301, effects)),
+            note("remove", b"", &|hash, effects| hash.remove(b"f\0", effects)),
+            note("lock", b"", &|hash, effects| hash.hold(b"f\0", held(300), 400, effects)),
+            note("unlock", b"", &|hash, effects| hash.unlock(b"f\0", effects)),
+            note("fence", b"", &|hash, effects| hash.forget_fence(500, effects)),
+            note("set in a family", b"base", &|hash, effects| hash.set(b"g", b"", 300, effects)),
+            note("clear", b"base", &|hash, effects| _ = hash.clear(500, effects)),
+            note("rest", b"", &|hash, effects| {
+                hash.set(b"f\0", b"v\xff", 300, effects);
+                hash.hold(b"f\0", held(1_763_691_473_123_456), 400, effects);
+            }),
+            note("rest in a family", b"base", &|hash, effects| {
+                hash.set(b"g", b"", 300, effects);
+                hash.hold(b"h", held(7), u64::MAX, effects);
+            }),
+        ];
+        stored::check::<State>(include_str!("embedded.hex"), &records);
     }
 
     #[test]

@@ -431,3 +431,178 @@ impl State {
         flush(&mut changes, 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::event::flag;
+    use crate::step::stored;
+
+    fn id(sequence: u64) -> EventId {
+        EventId::new(3, sequence, 0xabcd)
+    }
+
+    fn head(flags: u8) -> Head {
+        Head {
+            flags,
+            fire_at_us: 300,
+            published_at_us: 128,
+            expires_at_us: 70_000,
+            named_until: 0,
+            key: b"k\0".as_slice().into(),
+            dedup_id: "d\u{e9}".into(),
+        }
+    }
+
+    fn root() -> Root {
+        Root {
+            generation: 300,
+            ranges: vec![(0, 0x7fff), (0xff00, 0xffff)],
+            map: "300:0000-7fff,ff00-ffff 7:8000-feff".into(),
+            revision: 9,
+            config: Config { rate: 5, burst: 7, paused: true, ..Config::default() },
+            clock: 1_763_691_473_123_456,
+            sequence: 1 << 40,
+        }
+    }
+
+    fn delivery() -> Delivery {
+        Delivery {
+            token: *b"\0token\x80\xff",
+            counts: Attempts { attempts: 300, crashes: 2, redriven: 1 },
+            is_cancelled: true,
+            is_settled: true,
+            reason: Some(DeadReason::Crashed),
+            err: "it fail\u{e9}d".into(),
+            ..Delivery::default()
+        }
+    }
+
+    fn schedule() -> ScheduleRecord {
+        ScheduleRecord {
+            is_latest: true,
+            ticks: vec![500, 600],
+            version: 3,
+            last: id(1),
+            fired_from_us: 100,
+            ..ScheduleRecord::default()
+        }
+    }
+
+    fn leaving(out: Option<Outgoing>) -> Transfer {
+        Transfer::Leaving { ranges: vec![(0x7f00, 0x7fff)], left_at: 77, sent: 200, out }
+    }
+
+    /// The records of one change each.
+    fn records() -> Vec<(&'static str, Vec<u8>)> {
+        let (mut contents, mut records) = (Contents::default(), Vec::new());
+        let mut note = |name, change: &dyn Fn(&mut Contents)| {
+            contents.changes = Changes(Effects::after(Vec::new()));
+            change(&mut contents);
+            let changes = std::mem::take(&mut contents.changes);
+            records.push((name, changes.0.into_record()));
+        };
+        let phases = [
+            ("behind", Phase::Behind),
+            ("ready", Phase::Ready(1)),
+            ("leased", Phase::Leased(200)),
+            ("retry", Phase::Retry(u64::MAX)),
+            ("dead", Phase::Dead(4)),
+            ("done", Phase::Done(5)),
+        ];
+        let out = || Outgoing {
+            number: 201,
+            ids: vec![id(1), id(2)],
+            names: vec![b"name".as_slice().into()],
+            schedules: vec!["s".into(), "\u{e9}".into()],
+        };
+        note("root", &|contents| contents.set_root(root()));
+        note("tick", &|contents| contents.tick(1_763_691_473_123_457, (1 << 40) + 1));
+        note("event", &|contents| {
+            contents.add(id(1), head(0), b"body".as_slice().into(), Phase::Scheduled(300));
+        });
+        for (name, phase) in phases {
+            note(name, &|contents| contents.put(id(1), phase));
+        }
+        note("times", &|contents| contents.set_times(id(1), 301, 0));
+        note("delivery", &|contents| contents.set_delivery(id(1), delivery()));
+        note("unbegun delivery", &|contents| {
+            let (has_run_out, is_unbegun) = (true, true);
+            let marked = Delivery { has_run_out, is_unbegun, ..Delivery::default() };
+            contents.set_delivery(id(1), marked);
+        });
+        note("removed", &|contents| contents.remove(id(1)));
+        let name = |until| Some(NameEntry { id: id(1), until });
+        note("name of a live event", &|contents| contents.set_name(b"n\0", name(None)));
+        note("name of an ended event", &|contents| contents.set_name(b"n\0", name(Some(300))));
+        note("free name", &|contents| contents.set_name(b"n\0", None));
+        note("arriving", &|contents| {
+            contents.set_transfer(Some(Transfer::Arriving { taken: 300 }));
+        });
+        note("leaving", &|contents| contents.set_transfer(Some(leaving(None))));
+        note("leaving batch", &|contents| contents.set_transfer(Some(leaving(Some(out())))));
+        note("no transfer", &|contents| contents.set_transfer(None));
+        note("bucket", &|contents| contents.set_bucket(Bucket { tokens: 3_000_000, at: 12 }));
+        note("cancelled", &|contents| contents.set_cancelled(id(4), 11, false));
+        note("cancelled with force", &|contents| contents.set_cancelled(id(5), 12, true));
+        note("template", &|contents| {
+            contents.set_template(&"s".into(), Some(Template::new(*b"rule", *b"body")));
+        });
+        note("schedule", &|contents| contents.set_schedule(&"s".into(), Some((schedule(), None))));
+        note("no schedule", &|contents| contents.set_schedule(&"s".into(), None));
+        note("no template", &|contents| contents.set_template(&"s".into(), None));
+        note("cleared", &|contents| _ = contents.clear());
+        // What the snapshot is of.
+        note("rest", &|contents| {
+            contents.set_transfer(Some(leaving(Some(out()))));
+            contents.set_bucket(Bucket { tokens: 3_000_000, at: 12 });
+            let body = b"body".as_slice();
+            let add = |contents: &mut Contents, number, phase| {
+                contents.add(id(number), head(flag::KEYED), body.into(), phase);
+            };
+            add(contents, 7, Phase::Ready(9));
+            contents.set_delivery(id(7), delivery());
+            add(contents, 9, Phase::Behind);
+            add(contents, 8, Phase::Behind);
+            contents.set_name(b"n\0", name(Some(300)));
+            contents.set_cancelled(id(5), 12, true);
+            contents.set_schedule(&"s".into(), Some((schedule(), Some(400))));
+            contents.set_template(&"s".into(), Some(Template::new(*b"rule", *b"body")));
+        });
+        records
+    }
+
+    #[test]
+    fn records_are_stored_as_before() {
+        stored::check::<State>(include_str!("journal.hex"), &records());
+    }
+
+    /// A replay makes its changes by the methods that note them.
+    #[test]
+    fn a_replay_notes_what_it_reads() {
+        let mut contents = Contents::default();
+        for (name, record) in records() {
+            contents.changes = Changes(Effects::after(Vec::new()));
+            let mut reader = Reader::new(&record);
+            while !reader.is_empty() {
+                contents.replay(&mut reader).unwrap();
+            }
+            let noted = std::mem::take(&mut contents.changes).0.into_record();
+            assert_eq!(noted, record, "{name}");
+        }
+    }
+
+    #[test]
+    fn records_that_no_version_writes_are_refused() {
+        let phase = |kind| [&[tag::PHASE], &id(1).as_bytes()[..], &[kind, 0]].concat();
+        let transfer = vec![tag::TRANSFER, 3];
+        let text = vec![tag::TEMPLATE, 1, 0xff, 0];
+        let template = vec![tag::TEMPLATE, 1, b's', 2, 0, 0];
+        let schedule = vec![tag::SCHEDULE, 1, b's', 1, 1, 0];
+        for record in [phase(6), phase(8), transfer, text, template, schedule] {
+            let error = stored::replayed::<State>(&[&record]).err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{record:?}");
+        }
+        stored::replayed::<State>(&[&phase(7)]).unwrap();
+    }
+}

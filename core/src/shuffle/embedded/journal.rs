@@ -248,3 +248,73 @@ pub(super) fn decode_fields(entry: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
 pub(super) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("a journal record of a shuffle queue {what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{State, Taking};
+    use super::*;
+    use crate::shuffle::message::{Receipt, Stream};
+    use crate::step::stored;
+
+    const NOW: u64 = 1_763_691_473_123_456;
+    const LATER: u64 = NOW + 60_000_000;
+    const GROUP: &[u8] = b"g\xff";
+
+    fn taking(consumer: &[u8]) -> Taking<'_> {
+        Taking { group: GROUP, consumer, now: NOW, expires: LATER }
+    }
+
+    fn add(queue: &mut Queue, number: StreamNumber, effects: &mut Effects) -> Receipt {
+        let entry = encode_fields(2, [b"field\0".as_slice(), b"value"].into_iter());
+        queue.add(number, entry, NOW, LATER, effects)
+    }
+
+    /// The one message that a read delivers.
+    fn read(queue: &mut Queue, consumer: &[u8], effects: &mut Effects) -> Receipt {
+        Receipt::from(&queue.read(&taking(consumer), 1, None, effects).unwrap()[0])
+    }
+
+    #[test]
+    fn records_are_stored_as_before() {
+        let mut queue = Queue::default();
+        let mut note = |name, change: &mut dyn FnMut(&mut Queue, &mut Effects)| {
+            let mut effects = Effects::after(Vec::new());
+            change(&mut queue, &mut effects);
+            (name, effects.into_record())
+        };
+        let mut receipt = Receipt { stream: Stream::Default, id: MessageId::default() };
+        let records = [
+            note("resize", &mut |queue, effects| _ = queue.resize(2, NOW, effects)),
+            note("add", &mut |queue, effects| _ = add(queue, 1, effects)),
+            note("target", &mut |queue, effects| _ = queue.resize(1, NOW, effects)),
+            note("read", &mut |queue, effects| receipt = read(queue, b"c\0", effects)),
+            note("extend", &mut |queue, effects| {
+                assert!(queue.extend(GROUP, b"c\0", &receipt, (LATER, 300), effects));
+            }),
+            note("reject", &mut |queue, effects| {
+                assert!(queue.reject(&taking(b"c\0"), &receipt, "why", effects).unwrap());
+            }),
+            note("expire", &mut |queue, effects| queue.expire(u64::MAX, effects)),
+            note("rest", &mut |queue, effects| {
+                queue.resize(3, LATER, effects);
+                add(queue, 1, effects);
+                add(queue, 1, effects);
+                add(queue, 2, effects);
+                queue.resize(1, LATER, effects);
+                read(queue, b"c\0", effects);
+                let receipt = read(queue, b"d", effects);
+                assert!(queue.reject(&taking(b"d"), &receipt, "", effects).unwrap());
+            }),
+        ];
+        stored::check::<State>(include_str!("journal.hex"), &records);
+    }
+
+    #[test]
+    fn streams_that_no_queue_can_have_are_refused() {
+        let mut record = vec![tag::STREAM];
+        put_integer(u64::from(STREAMS_MAX) + 1, &mut record);
+        record.extend([0, 0, 0]);
+        let error = stored::replayed::<State>(&[record]).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+    }
+}

@@ -290,3 +290,54 @@ impl step::State for State {
 fn unreadable() -> Error {
     Error::new(ErrorKind::Corrupt, "a journal record of tracked messages cannot be read")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::stored;
+
+    #[test]
+    fn records_are_stored_as_before() {
+        let mut tracked = Tracked::default();
+        let mut note = |name, change: &dyn Fn(&mut Tracked, &mut Effects)| {
+            let mut effects = Effects::after(Vec::new());
+            change(&mut tracked, &mut effects);
+            (name, effects.into_record())
+        };
+        let record = |deadline| Record {
+            queue: b"q\xff".as_slice().into(),
+            receipt: Receipt {
+                stream: Stream::Number(300),
+                id: MessageId { time_ms: 1_763_691_473_123, sequence: 200 },
+            },
+            deadline,
+        };
+        let expiry = |value: &[u8], deadline: &str| Expiry {
+            value: value.into(),
+            deadline: deadline.as_bytes().into(),
+            is_current: false,
+        };
+        let track = |value: &'static [u8], deadline| {
+            move |tracked: &mut Tracked, effects: &mut Effects| {
+                tracked.track(value, record(deadline), effects);
+            }
+        };
+        let records = [
+            note("track", &track(b"a\0", 1_763_691_473)),
+            note("track before the epoch", &track(b"b", -5)),
+            note("delete", &|tracked, effects| drop(tracked.delete(b"a\0", effects))),
+            note("cordon", &|tracked, effects| drop(tracked.cordon(-9..=0, effects))),
+            note("track again", &track(b"b", 300)),
+            note("forget", &|tracked, effects| _ = tracked.forget(&expiry(b"b", "-5"), effects)),
+            note("rest", &|tracked, effects| {
+                // Cordoned and due; stale and cordoned; due.
+                track(b"c", 7)(tracked, effects);
+                track(b"d", 8)(tracked, effects);
+                tracked.cordon(7..=8, effects);
+                track(b"c", 7)(tracked, effects);
+                track(b"d", 9)(tracked, effects);
+            }),
+        ];
+        stored::check::<State>(include_str!("embedded.hex"), &records);
+    }
+}

@@ -554,3 +554,80 @@ fn misplaced(tag: u8) -> Error {
 fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("a journal record of a task store {what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::stored;
+
+    fn task(id: &str) -> Record {
+        let headers = Headers::new([("name", [0, 0xff])]).unwrap();
+        Record {
+            id: id.into(),
+            value: Some(r#"{"a":"é"}"#.into()),
+            claimant: "claimant".into(),
+            notes: Notes::new(&"it failed".into(), &headers),
+            at_ms: 1_763_691_473_123,
+            created_ms: 128,
+            modified_ms: 127,
+            expires_ms: 0,
+            version: 300,
+            claims: 2,
+            attempt: u32::MAX,
+            unended: 1,
+            dedup_window_ms: 60_000,
+            priority: 7,
+            is_cancelled: true,
+        }
+    }
+
+    fn doc(id: &str) -> Doc {
+        Doc {
+            namespace: "space".into(),
+            id: id.into(),
+            version: 300,
+            key: "k\0".into(),
+            secondary_key: "\u{e9}".into(),
+            at_ms: 1_763_691_473_123,
+            claimant: "claimant".into(),
+            created_ms: 128,
+            modified_ms: 127,
+            content: Some("1".into()),
+        }
+    }
+
+    #[test]
+    fn records_are_stored_as_before() {
+        let (queue, all) = ("queue".into(), task("all"));
+        let plain = Record { id: "plain".into(), value: None, ..Record::default() };
+        let note = |name, write: &dyn Fn(&mut Changes)| {
+            let mut changes = Changes::new(Effects::after(Vec::new()));
+            write(&mut changes);
+            (name, changes.into_effects().into_record())
+        };
+        let of_task = |name, tag| note(name, &|changes| changes.task(tag, &queue, &all));
+        let of_doc = |name, tag| note(name, &|changes| changes.doc(tag, &doc("d")));
+        let records = [
+            note("plain task", &|changes| changes.task(tag::TASK, &queue, &plain)),
+            of_task("task", tag::TASK),
+            of_task("lease", tag::LEASE),
+            of_task("unended", tag::UNENDED),
+            of_task("cancelled", tag::CANCELLED),
+            of_task("dedup window", tag::DEDUP_WINDOW),
+            note("paused", &|changes| changes.queue(tag::PAUSED, &queue)),
+            note("resumed", &|changes| changes.queue(tag::RESUMED, &queue)),
+            of_task("removed", tag::TASK_REMOVED),
+            note("taken", &|changes| changes.taken(&"ended".into(), 1_763_691_473_123)),
+            of_doc("doc", tag::DOC),
+            of_doc("doc's lease", tag::DOC_LEASE),
+            of_doc("doc removed", tag::DOC_REMOVED),
+            note("rest", &|changes| {
+                changes.queue(tag::PAUSED, &queue);
+                changes.task(tag::TASK, &queue, &all);
+                changes.doc(tag::DOC, &doc("d"));
+                changes.doc(tag::DOC, &Doc { content: None, ..doc("e") });
+            }),
+        ];
+        stored::check::<State>(include_str!("journal.hex"), &records);
+    }
+}
