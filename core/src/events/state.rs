@@ -121,16 +121,12 @@ impl Delivery {
         let (counts, rest) = rest.split_first_chunk::<6>()?;
         let count = |at: usize| u16::from_be_bytes([counts[at], counts[at + 1]]);
         let ([marks, reason], err) = rest.split_first_chunk()?;
-        let marked = |mark: u8| marks & mark != 0;
         Some(Self {
             token: *token,
             counts: Attempts { attempts: count(0), crashes: count(2), redriven: count(4) },
-            is_cancelled: marked(1),
-            has_run_out: marked(2),
-            is_settled: marked(4),
-            is_unbegun: marked(16),
             reason: DeadReason::of_number(*reason),
             err: String::from_utf8_lossy(err).into(),
+            ..Self::of_marks(*marks)
         })
     }
 
@@ -152,6 +148,18 @@ impl Delivery {
             | u8::from(self.has_run_out) << 1
             | u8::from(self.is_settled) << 2
             | u8::from(self.is_unbegun) << 4
+    }
+
+    /// One with these marks, and nothing else.
+    pub(super) fn of_marks(marks: u8) -> Self {
+        let marked = |mark: u8| marks & mark != 0;
+        Self {
+            is_cancelled: marked(1),
+            has_run_out: marked(2),
+            is_settled: marked(4),
+            is_unbegun: marked(16),
+            ..Self::default()
+        }
     }
 }
 

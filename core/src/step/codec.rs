@@ -1,9 +1,85 @@
-//! How numbers and byte strings are written in the journal's records.
+//! How values are written in the journal's records, and read back.
 //!
-//! An integer is a LEB128 varint, a byte string its length as a varint and its bytes, a score the
+//! An integer is a LEB128 varint, a byte string or a text its length as a varint and its bytes, a score the
 //! eight bytes of the f64, little endian.
+//!
+//! Both directions of a record come from one list: [`effects!`] has the fields of each effect, [`fields!`] those of a
+//! struct.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
+
+/// A value that a record holds.
+pub(crate) trait Field<'a>: Sized {
+    fn put(&self, record: &mut Vec<u8>);
+
+    fn read(record: &mut Reader<'a>) -> Result<Self>;
+}
+
+/// Makes a [`Field`] of a struct: its fields, in this order.
+macro_rules! fields {
+    ($struct:ty: $($field:ident)+) => {
+        impl<'a> $crate::step::codec::Field<'a> for $struct {
+            fn put(&self, record: &mut Vec<u8>) {
+                $($crate::step::codec::Field::put(&self.$field, record);)+
+            }
+
+            fn read(record: &mut $crate::step::codec::Reader<'a>) -> $crate::error::Result<Self> {
+                Ok(Self { $($field: $crate::step::codec::Field::read(record)?),+ })
+            }
+        }
+    };
+}
+
+pub(crate) use fields;
+
+/// Defines the effects of a queue, each with its fields and its tag: one byte, and the fields in this order.
+macro_rules! effects {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $name:ident<$life:lifetime> of $queue:literal {
+            $($(#[$doc:meta])* $effect:ident $({ $($field:ident: $type:ty),+ })? = $tag:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility enum $name<$life> {
+            $($(#[$doc])* $effect $({ $($field: $type),+ })?,)+
+        }
+
+        impl<$life> $crate::step::codec::Field<$life> for $name<$life> {
+            fn put(&self, record: &mut Vec<u8>) {
+                match self {
+                    $(Self::$effect $({ $($field),+ })? => {
+                        record.push($tag);
+                        $($($crate::step::codec::Field::put($field, record);)+)?
+                    })+
+                }
+            }
+
+            fn read(record: &mut $crate::step::codec::Reader<$life>) -> $crate::error::Result<Self> {
+                Ok(match record.byte()? {
+                    $($tag => {
+                        Self::$effect $({ $($field: $crate::step::codec::Field::read(record)?),+ })?
+                    })+
+                    unknown => {
+                        return Err(Self::unreadable(&format!("has the unknown tag {unknown}")));
+                    }
+                })
+            }
+        }
+
+        impl $name<'_> {
+            /// The error of a record.
+            $visibility fn unreadable(what: &str) -> $crate::error::Error {
+                $crate::step::codec::unreadable(&format!(concat!("of ", $queue, " {}"), what))
+            }
+        }
+    };
+}
+
+pub(crate) use effects;
 
 pub(crate) fn put_integer(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
@@ -65,15 +141,141 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn score(&mut self) -> Result<f64> {
-        let (bytes, rest) = self.0.split_first_chunk::<8>().ok_or_else(short)?;
+        self.array().map(f64::from_le_bytes)
+    }
+
+    fn array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES]> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(short)?;
         self.0 = rest;
-        Ok(f64::from_le_bytes(*bytes))
+        Ok(*bytes)
+    }
+
+    /// The fields that the whole record is made of, up to the first that does not decode.
+    pub(crate) fn all<T: Field<'a>>(mut self) -> impl Iterator<Item = Result<T>> {
+        std::iter::from_fn(move || (!self.is_empty()).then(|| T::read(&mut self)))
     }
 }
 
 /// The journal verifies its checksums, so a record that does not decode was written by other code.
 fn short() -> Error {
-    Error::new(ErrorKind::Corrupt, "a journal record does not decode")
+    unreadable("does not decode")
+}
+
+pub(crate) fn unreadable(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("a journal record {what}"))
+}
+
+impl Field<'_> for u8 {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.push(*self);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        record.byte()
+    }
+}
+
+impl Field<'_> for bool {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.push((*self).into());
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok(record.byte()? == 1)
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty)+) => {
+        $(impl Field<'_> for $integer {
+            fn put(&self, record: &mut Vec<u8>) {
+                put_integer((*self).into(), record);
+            }
+
+            fn read(record: &mut Reader<'_>) -> Result<Self> {
+                let integer = record.integer()?.try_into();
+                integer.map_err(|_| unreadable("holds a number that is too large"))
+            }
+        })+
+    };
+}
+
+integers!(u16 u32 u64);
+
+/// Bytes of which a record has always as many, without their length.
+impl<const BYTES: usize> Field<'_> for [u8; BYTES] {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.extend_from_slice(self);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        record.array()
+    }
+}
+
+impl<'a> Field<'a> for &'a [u8] {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self, record);
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        record.bytes()
+    }
+}
+
+impl Field<'_> for Arc<[u8]> {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self, record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok(record.bytes()?.into())
+    }
+}
+
+impl<'a> Field<'a> for &'a str {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self.as_bytes(), record);
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        let text = std::str::from_utf8(record.bytes()?);
+        text.map_err(|_| unreadable("holds a text that is not UTF-8"))
+    }
+}
+
+impl Field<'_> for Arc<str> {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self.as_bytes(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let text: &str = Field::read(record)?;
+        Ok(text.into())
+    }
+}
+
+/// Behind their number.
+impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_integer(self.len() as u64, record);
+        self.iter().for_each(|field| field.put(record));
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        (0..record.integer()?).map(|_| Field::read(record)).collect()
+    }
+}
+
+/// Borrowed where it is written.
+impl<'a, T: Field<'a> + Clone> Field<'a> for Cow<'_, T> {
+    fn put(&self, record: &mut Vec<u8>) {
+        (**self).put(record);
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        T::read(record).map(Cow::Owned)
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a step changed, as its record in the journal.
 
+use super::codec::Field;
 use super::{Snapshot, StepContext};
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
@@ -31,6 +32,13 @@ impl Effects {
         }
     }
 
+    /// Adds an effect that [`effects!`](super::codec::effects) defines.
+    pub(crate) fn note<'a>(&mut self, effect: &impl Field<'a>) {
+        if let Some(record) = &mut self.0 {
+            effect.put(record);
+        }
+    }
+
     /// Whether they are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.0.is_some()
@@ -41,12 +49,15 @@ impl Effects {
         self.0.as_ref().map_or(0, Vec::len)
     }
 
-    /// Makes a record of the snapshot of these effects if they have at least this many bytes, and begins new ones.
-    pub(crate) fn flush(&mut self, bytes_min: usize, out: &mut dyn Snapshot) {
-        if self.len() >= bytes_min {
+    /// Makes a record of the snapshot of these effects if they have at least this many bytes, and begins new ones;
+    /// returns whether it did.
+    pub(crate) fn flush(&mut self, bytes_min: usize, out: &mut dyn Snapshot) -> bool {
+        let is_full = self.len() >= bytes_min;
+        if is_full {
             let full = std::mem::replace(self, Self::after(Vec::new()));
             out.record(&full.into_record());
         }
+        is_full
     }
 
     pub(crate) fn into_record(self) -> Vec<u8> {

@@ -65,7 +65,7 @@ impl Contents {
     }
 
     pub(super) fn set_bucket(&mut self, bucket: Bucket) {
-        self.changes.note(Effect::Bucket(bucket));
+        self.changes.note(Effect::Bucket { bucket });
         self.bucket = Some(bucket);
     }
 }

@@ -1,6 +1,7 @@
 //! What a partition holds: its events, and where each one is. All changes go through few methods, of which each notes
 //! what it did for the journal; a replay calls the same ones.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -112,8 +113,6 @@ pub(super) struct Stored {
 /// What an event waits for, or since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It is being added.
-    Nowhere,
     Scheduled(Timestamp),
     /// In its lane, behind another one.
     Behind,
@@ -130,7 +129,7 @@ impl Phase {
     pub(super) fn place(self) -> Place {
         match self {
             Self::Scheduled(at) => (EventState::Scheduled, at),
-            Self::Behind | Self::Nowhere => (EventState::Behind, 0),
+            Self::Behind => (EventState::Behind, 0),
             Self::Ready(at) => (EventState::Ready, at),
             Self::Leased(at) => (EventState::Leased, at),
             Self::Retry(at) => (EventState::Retry, at),
@@ -174,12 +173,13 @@ impl Root {
 
 impl Contents {
     pub(super) fn set_root(&mut self, root: Root) {
-        self.changes.note(Effect::Root(&root));
+        self.changes.note(Effect::Root { root: Cow::Borrowed(&root) });
         self.root = root;
     }
 
     pub(super) fn set_transfer(&mut self, transfer: Option<Transfer>) {
-        self.changes.note(Effect::Transfer(transfer.as_ref()));
+        let noted = transfer.as_ref().map(Cow::Borrowed);
+        self.changes.note(Effect::Transfer { transfer: noted });
         self.transfer = transfer;
     }
 
@@ -191,7 +191,7 @@ impl Contents {
     /// Notes the time, and the last sequence that an event got.
     pub(super) fn tick(&mut self, clock: Timestamp, sequence: u64) {
         if (clock, sequence) != (self.root.clock, self.root.sequence) {
-            self.changes.note(Effect::Tick(clock, sequence));
+            self.changes.note(Effect::Tick { clock, sequence });
             (self.root.clock, self.root.sequence) = (clock, sequence);
         }
     }
@@ -208,20 +208,15 @@ impl Contents {
 
     /// Adds an event.
     pub(super) fn add(&mut self, id: EventId, head: Head, body: Arc<[u8]>, phase: Phase) {
-        self.store(id, head, body);
-        self.changes.note(Effect::Phase(id, phase));
+        self.changes.note(Effect::Event { id, head: Cow::Borrowed(&head), body: &body });
+        self.changes.note(Effect::Phase { id, phase });
+        self.events.insert(id, Stored { head, body, phase, delivery: None });
         self.enter(id, phase);
-    }
-
-    /// Adds an event that is nowhere yet.
-    pub(super) fn store(&mut self, id: EventId, head: Head, body: Arc<[u8]>) {
-        self.changes.note(Effect::Event(id, &head, &body));
-        self.events.insert(id, Stored { head, body, phase: Phase::Nowhere, delivery: None });
     }
 
     /// Moves an event.
     pub(super) fn put(&mut self, id: EventId, phase: Phase) {
-        self.changes.note(Effect::Phase(id, phase));
+        self.changes.note(Effect::Phase { id, phase });
         self.leave(id);
         self.enter(id, phase);
     }
@@ -235,7 +230,7 @@ impl Contents {
 
     /// Removes an event.
     pub(super) fn remove(&mut self, id: EventId) {
-        self.changes.note(Effect::Removed(id));
+        self.changes.note(Effect::Removed { id });
         self.leave(id);
         self.events.remove(&id);
     }
@@ -247,14 +242,14 @@ impl Contents {
         fire_at_us: Timestamp,
         expires_at_us: Timestamp,
     ) {
-        self.changes.note(Effect::Times(id, fire_at_us, expires_at_us));
+        self.changes.note(Effect::Times { id, fire_at_us, expires_at_us });
         if let Some(stored) = self.events.get_mut(&id) {
             (stored.head.fire_at_us, stored.head.expires_at_us) = (fire_at_us, expires_at_us);
         }
     }
 
     pub(super) fn set_delivery(&mut self, id: EventId, delivery: Delivery) {
-        self.changes.note(Effect::Delivery(id, &delivery));
+        self.changes.note(Effect::Delivery { id, delivery: Cow::Borrowed(&delivery) });
         if let Some(stored) = self.events.get_mut(&id) {
             stored.delivery = Some(Box::new(delivery));
         }
@@ -262,7 +257,7 @@ impl Contents {
 
     /// Gives a name to an event, until it has ended or for a time after that; without one the name is free.
     pub(super) fn set_name(&mut self, name: &[u8], named: Option<NameEntry>) {
-        self.changes.note(Effect::Name(name, named));
+        self.changes.note(Effect::Name { name, named });
         let name: Arc<[u8]> = name.into();
         let before = match named {
             Some(named) => self.names.insert(name.clone(), named),
@@ -279,14 +274,14 @@ impl Contents {
     /// Remembers that an event was cancelled, and whether its delivery was taken away.
     pub(super) fn set_cancelled(&mut self, id: EventId, at: Timestamp, is_taken: bool) {
         if self.cancelled.add(id, at, is_taken) {
-            self.changes.note(Effect::Cancelled(id, at, is_taken));
+            self.changes.note(Effect::Cancelled { id, at, is_taken });
         }
     }
 
     fn order(&mut self, phase: Phase) -> Option<(&mut Order, Timestamp)> {
         Some(match phase {
             Phase::Scheduled(at) => (&mut self.scheduled, at),
-            Phase::Nowhere | Phase::Behind => return None,
+            Phase::Behind => return None,
             Phase::Ready(at) => (&mut self.ready, at),
             Phase::Leased(at) => (&mut self.leased, at),
             Phase::Retry(at) => (&mut self.retry, at),

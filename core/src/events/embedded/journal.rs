@@ -1,60 +1,52 @@
 //! The records of a partition in the journal: what its steps did, and how it comes back from that.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use super::State;
 use super::bucket::Bucket;
-use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Transfer};
-use crate::error::{Error, ErrorKind, Result};
+use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Stored, Transfer};
+use crate::error::{Error, Result};
 use crate::events::config::Config;
 use crate::events::event::Head;
 use crate::events::id::EventId;
-use crate::events::map::{parse_ranges, text_of};
+use crate::events::map::{Range, parse_ranges, text_of};
 use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Attempts, DeadReason, Delivery};
-use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{Effects, Snapshot, StepContext, Timestamp};
+use crate::step::codec::{Field, Reader, effects, fields, put_bytes, put_integer};
+use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
-/// Effects in the journal: they say what changed, not what was asked, so that a later version with other rules still
-/// makes the same state of them.
-mod tag {
-    pub(super) const ROOT: u8 = 1;
-    pub(super) const TICK: u8 = 2;
-    pub(super) const EVENT: u8 = 3;
-    pub(super) const PHASE: u8 = 4;
-    pub(super) const REMOVED: u8 = 5;
-    pub(super) const TIMES: u8 = 6;
-    pub(super) const DELIVERY: u8 = 7;
-    pub(super) const NAME: u8 = 8;
-    pub(super) const CLEARED: u8 = 9;
-    pub(super) const TRANSFER: u8 = 10;
-    pub(super) const BUCKET: u8 = 11;
-    pub(super) const SCHEDULE: u8 = 16;
-    pub(super) const TEMPLATE: u8 = 17;
-    pub(super) const CANCELLED: u8 = 18;
+effects! {
+    /// One change of a partition. It says what changed, not what was asked, so that a later version with other rules
+    /// still makes the same state of it.
+    pub(super) enum Effect<'a> of "events" {
+        Root { root: Cow<'a, Root> } = 1,
+        Tick { clock: Timestamp, sequence: u64 } = 2,
+        /// A new event. Its phase comes next.
+        Event { id: EventId, head: Cow<'a, Head>, body: &'a [u8] } = 3,
+        Phase { id: EventId, phase: Phase } = 4,
+        Removed { id: EventId } = 5,
+        Times { id: EventId, fire_at_us: Timestamp, expires_at_us: Timestamp } = 6,
+        Delivery { id: EventId, delivery: Cow<'a, Delivery> } = 7,
+        Name { name: &'a [u8], named: Option<NameEntry> } = 8,
+        Cleared = 9,
+        Transfer { transfer: Option<Cow<'a, Transfer>> } = 10,
+        Bucket { bucket: Bucket } = 11,
+        Schedule { schedule: ScheduleChange<'a> } = 16,
+        Template { id: &'a str, template: Option<Cow<'a, Template>> } = 17,
+        /// With when, and whether its delivery was taken away.
+        Cancelled { id: EventId, at: Timestamp, is_taken: bool } = 18,
+    }
 }
 
-/// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
-const SNAPSHOT_BYTES: usize = 256 * 1024;
+fields!(Root: generation ranges map revision config clock sequence);
+fields!(Head: flags fire_at_us published_at_us expires_at_us named_until key dedup_id);
+fields!(Attempts: attempts crashes redriven);
+fields!(Bucket: tokens at);
 
-/// One change of a partition.
-pub(super) enum Effect<'a> {
-    Root(&'a Root),
-    Tick(Timestamp, u64),
-    Event(EventId, &'a Head, &'a [u8]),
-    Phase(EventId, Phase),
-    Removed(EventId),
-    Times(EventId, Timestamp, Timestamp),
-    Delivery(EventId, &'a Delivery),
-    Name(&'a [u8], Option<NameEntry>),
-    Cleared,
-    Transfer(Option<&'a Transfer>),
-    Bucket(Bucket),
-    /// With when, and whether its delivery was taken away.
-    Cancelled(EventId, Timestamp, bool),
-    /// With when it is looked at; nothing if it is removed.
-    Schedule(&'a str, Option<&'a (ScheduleRecord, Option<Timestamp>)>),
-    Template(&'a str, Option<&'a Template>),
+/// A schedule, and when it is looked at; nothing if it is removed.
+pub(super) struct ScheduleChange<'a> {
+    pub(super) id: &'a str,
+    pub(super) schedule: Option<(Cow<'a, ScheduleRecord>, Option<Timestamp>)>,
 }
 
 /// What a step changed, as its record.
@@ -81,292 +73,236 @@ impl Changes {
     }
 
     pub(super) fn note(&mut self, effect: Effect<'_>) {
-        let effects = &mut self.0;
-        match effect {
-            Effect::Root(root) => effects.write(tag::ROOT, |out| {
-                put_integer(root.generation.into(), out);
-                put_bytes(text_of(&root.ranges).as_bytes(), out);
-                put_bytes(root.map.as_bytes(), out);
-                put_integer(root.revision, out);
-                put_bytes(&root.config.packed(), out);
-                put_integer(root.clock, out);
-                put_integer(root.sequence, out);
-            }),
-            Effect::Tick(clock, sequence) => effects.write(tag::TICK, |out| {
-                put_integer(clock, out);
-                put_integer(sequence, out);
-            }),
-            Effect::Event(id, head, body) => effects.write(tag::EVENT, |out| {
-                put_id(id, out);
-                out.push(head.flags);
-                for time in
-                    [head.fire_at_us, head.published_at_us, head.expires_at_us, head.named_until]
-                {
-                    put_integer(time, out);
-                }
-                put_bytes(&head.key, out);
-                put_bytes(head.dedup_id.as_bytes(), out);
-                put_bytes(body, out);
-            }),
-            Effect::Phase(id, phase) => effects.write(tag::PHASE, |out| {
-                put_id(id, out);
-                let (kind, at) = match phase {
-                    Phase::Nowhere => (6, 0),
-                    Phase::Scheduled(at) => (0, at),
-                    Phase::Behind => (1, 0),
-                    Phase::Ready(at) => (2, at),
-                    Phase::Leased(at) => (3, at),
-                    Phase::Retry(at) => (4, at),
-                    Phase::Dead(at) => (5, at),
-                    Phase::Done(at) => (7, at),
-                };
-                out.push(kind);
-                put_integer(at, out);
-            }),
-            Effect::Removed(id) => effects.write(tag::REMOVED, |out| put_id(id, out)),
-            Effect::Times(id, fire_at_us, expires_at_us) => effects.write(tag::TIMES, |out| {
-                put_id(id, out);
-                put_integer(fire_at_us, out);
-                put_integer(expires_at_us, out);
-            }),
-            Effect::Delivery(id, delivery) => effects.write(tag::DELIVERY, |out| {
-                put_id(id, out);
-                out.extend_from_slice(&delivery.token);
-                let Attempts { attempts, crashes, redriven } = delivery.counts;
-                for count in [attempts, crashes, redriven] {
-                    put_integer(count.into(), out);
-                }
-                out.extend([delivery.marks(), DeadReason::number(delivery.reason)]);
-                put_bytes(delivery.err.as_bytes(), out);
-            }),
-            Effect::Cleared => effects.write(tag::CLEARED, |_| {}),
-            Effect::Transfer(transfer) => effects.write(tag::TRANSFER, |out| match transfer {
-                None => out.push(0),
-                Some(Transfer::Arriving { taken }) => {
-                    out.push(1);
-                    put_integer(*taken, out);
-                }
-                Some(Transfer::Leaving { ranges, left_at, sent, out: batch }) => {
-                    out.push(2);
-                    put_bytes(text_of(ranges).as_bytes(), out);
-                    put_integer(*left_at, out);
-                    put_integer(*sent, out);
-                    // A batch has a number from 1.
-                    let Some(Outgoing { number, ids, names, schedules }) = batch else {
-                        return put_integer(0, out);
-                    };
-                    put_integer(*number, out);
-                    put_integer(ids.len() as u64, out);
-                    ids.iter().for_each(|id| put_id(*id, out));
-                    put_integer(names.len() as u64, out);
-                    names.iter().for_each(|name| put_bytes(name, out));
-                    put_integer(schedules.len() as u64, out);
-                    schedules.iter().for_each(|id| put_bytes(id.as_bytes(), out));
-                }
-            }),
-            Effect::Bucket(Bucket { tokens, at }) => effects.write(tag::BUCKET, |out| {
-                put_integer(tokens, out);
-                put_integer(at, out);
-            }),
-            Effect::Cancelled(id, at, is_taken) => effects.write(tag::CANCELLED, |out| {
-                put_id(id, out);
-                put_integer(at, out);
-                out.push(is_taken.into());
-            }),
-            Effect::Schedule(id, schedule) => effects.write(tag::SCHEDULE, |out| {
-                put_bytes(id.as_bytes(), out);
-                let packed = schedule.map(|(record, _)| record.packed(id)).unwrap_or_default();
-                put_bytes(&packed, out);
-                put_integer(schedule.and_then(|(_, look_at)| *look_at).unwrap_or(0), out);
-            }),
-            Effect::Template(id, template) => effects.write(tag::TEMPLATE, |out| {
-                put_bytes(id.as_bytes(), out);
-                put_bytes(&template.map(Template::packed).unwrap_or_default(), out);
-            }),
-            Effect::Name(name, named) => effects.write(tag::NAME, |out| {
-                put_bytes(name, out);
-                put_integer(named.map_or(0, |named| named.until.map_or(1, |_| 2)), out);
-                if let Some(NameEntry { id, until }) = named {
-                    put_id(id, out);
-                    put_integer(until.unwrap_or(0), out);
-                }
-            }),
-        }
+        self.0.note(&effect);
     }
 }
 
-fn put_id(id: EventId, out: &mut Vec<u8>) {
-    out.extend_from_slice(id.as_bytes());
+fn undecodable() -> Error {
+    Effect::unreadable("does not decode")
 }
 
-fn corrupt() -> Error {
-    Error::new(ErrorKind::Corrupt, "a journal record of events does not decode")
-}
-
-fn fixed<const BYTES: usize>(reader: &mut Reader<'_>) -> Result<[u8; BYTES]> {
-    let mut bytes = [0; BYTES];
-    for byte in &mut bytes {
-        *byte = reader.byte()?;
+impl Field<'_> for EventId {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.as_bytes().put(record);
     }
-    Ok(bytes)
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let bytes: [u8; 12] = Field::read(record)?;
+        Self::of_bytes(&bytes).ok_or_else(undecodable)
+    }
 }
 
-fn id_of(reader: &mut Reader<'_>) -> Result<EventId> {
-    EventId::of_bytes(&fixed::<12>(reader)?).ok_or_else(corrupt)
+/// As scripts store them.
+impl Field<'_> for Vec<Range> {
+    fn put(&self, record: &mut Vec<u8>) {
+        text_of(self).as_str().put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        parse_ranges(Field::read(record)?).ok_or_else(undecodable)
+    }
 }
 
-fn str_of(reader: &mut Reader<'_>) -> Result<Arc<str>> {
-    Ok(std::str::from_utf8(reader.bytes()?).map_err(|_| corrupt())?.into())
+/// As scripts store it.
+impl Field<'_> for Config {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(&self.packed(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Self::unpack(record.bytes()?).ok_or_else(undecodable)
+    }
 }
 
-fn count_of(reader: &mut Reader<'_>) -> Result<u16> {
-    reader.integer()?.try_into().map_err(|_| corrupt())
+/// A kind, and a time, which is 0 for one that has none.
+impl Field<'_> for Phase {
+    fn put(&self, record: &mut Vec<u8>) {
+        let (kind, at): (u8, _) = match *self {
+            Self::Scheduled(at) => (0, at),
+            Self::Behind => (1, 0),
+            Self::Ready(at) => (2, at),
+            Self::Leased(at) => (3, at),
+            Self::Retry(at) => (4, at),
+            Self::Dead(at) => (5, at),
+            Self::Done(at) => (7, at),
+        };
+        kind.put(record);
+        at.put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let (kind, at) = (record.byte()?, record.integer()?);
+        Ok(match kind {
+            0 => Self::Scheduled(at),
+            1 => Self::Behind,
+            2 => Self::Ready(at),
+            3 => Self::Leased(at),
+            4 => Self::Retry(at),
+            5 => Self::Dead(at),
+            7 => Self::Done(at),
+            _ => return Err(undecodable()),
+        })
+    }
 }
 
-fn transfer_of(reader: &mut Reader<'_>) -> Result<Option<Transfer>> {
-    Ok(match reader.byte()? {
-        0 => None,
-        1 => Some(Transfer::Arriving { taken: reader.integer()? }),
-        2 => {
-            let ranges = parse_ranges(&str_of(reader)?).ok_or_else(corrupt)?;
-            let (left_at, sent) = (reader.integer()?, reader.integer()?);
-            let out = match reader.integer()? {
-                0 => None,
-                number => {
-                    let ids = (0..reader.integer()?).map(|_| id_of(reader));
-                    let ids = ids.collect::<Result<_>>()?;
-                    let names = (0..reader.integer()?).map(|_| Ok(reader.bytes()?.into()));
-                    let names = names.collect::<Result<_>>()?;
-                    let schedules = (0..reader.integer()?).map(|_| str_of(reader));
-                    let schedules = schedules.collect::<Result<_>>()?;
-                    Some(Outgoing { number, ids, names, schedules })
-                }
-            };
-            Some(Transfer::Leaving { ranges, left_at, sent, out })
+impl Field<'_> for Delivery {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.token.put(record);
+        self.counts.put(record);
+        self.marks().put(record);
+        DeadReason::number(self.reason).put(record);
+        self.err.put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let (token, counts) = (Field::read(record)?, Field::read(record)?);
+        let (marked, reason) = (Self::of_marks(record.byte()?), record.byte()?);
+        let (reason, err) = (DeadReason::of_number(reason), Field::read(record)?);
+        Ok(Self { token, counts, reason, err, ..marked })
+    }
+}
+
+/// 0 for none, 1 for an event that has not ended, 2 for one that has.
+impl Field<'_> for Option<NameEntry> {
+    fn put(&self, record: &mut Vec<u8>) {
+        let Some(NameEntry { id, until }) = self else { return put_integer(0, record) };
+        put_integer(until.map_or(1, |_| 2), record);
+        id.put(record);
+        until.unwrap_or(0).put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let kind = record.integer()?;
+        if kind == 0 {
+            return Ok(None);
         }
-        _ => return Err(corrupt()),
-    })
+        let (id, until) = (Field::read(record)?, record.integer()?);
+        Ok(Some(NameEntry { id, until: (kind == 2).then_some(until) }))
+    }
+}
+
+impl Field<'_> for Option<Cow<'_, Transfer>> {
+    fn put(&self, record: &mut Vec<u8>) {
+        match self.as_deref() {
+            None => record.push(0),
+            Some(Transfer::Arriving { taken }) => {
+                record.push(1);
+                taken.put(record);
+            }
+            Some(Transfer::Leaving { ranges, left_at, sent, out }) => {
+                record.push(2);
+                ranges.put(record);
+                left_at.put(record);
+                sent.put(record);
+                out.put(record);
+            }
+        }
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok(Some(Cow::Owned(match record.byte()? {
+            0 => return Ok(None),
+            1 => Transfer::Arriving { taken: record.integer()? },
+            2 => Transfer::Leaving {
+                ranges: Field::read(record)?,
+                left_at: record.integer()?,
+                sent: record.integer()?,
+                out: Field::read(record)?,
+            },
+            _ => return Err(undecodable()),
+        })))
+    }
+}
+
+/// 0 for none: a batch has a number from 1.
+impl Field<'_> for Option<Outgoing> {
+    fn put(&self, record: &mut Vec<u8>) {
+        let Some(Outgoing { number, ids, names, schedules }) = self else {
+            return put_integer(0, record);
+        };
+        number.put(record);
+        ids.put(record);
+        names.put(record);
+        schedules.put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let number = record.integer()?;
+        if number == 0 {
+            return Ok(None);
+        }
+        let (ids, names) = (Field::read(record)?, Field::read(record)?);
+        Ok(Some(Outgoing { number, ids, names, schedules: Field::read(record)? }))
+    }
+}
+
+/// As scripts store it; empty for none.
+impl Field<'_> for Option<Cow<'_, Template>> {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(&self.as_ref().map(|template| template.packed()).unwrap_or_default(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        let packed = Some(record.bytes()?).filter(|packed| !packed.is_empty());
+        let template = packed.map(|packed| Template::unpack(packed).ok_or_else(undecodable));
+        Ok(template.transpose()?.map(Cow::Owned))
+    }
+}
+
+/// The record as scripts store it, empty for none; and when it is looked at, 0 for never.
+impl<'a> Field<'a> for ScheduleChange<'a> {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.id.put(record);
+        let schedule = self.schedule.as_ref();
+        let packed = schedule.map(|(schedule, _)| schedule.packed(self.id));
+        put_bytes(&packed.unwrap_or_default(), record);
+        schedule.and_then(|(_, look_at)| *look_at).unwrap_or(0).put(record);
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        let (id, packed) = (Field::read(record)?, record.bytes()?);
+        let look_at = Some(record.integer()?).filter(|look_at| *look_at > 0);
+        if packed.is_empty() {
+            return Ok(Self { id, schedule: None });
+        }
+        let schedule = ScheduleRecord::unpack(packed).ok_or_else(undecodable)?;
+        Ok(Self { id, schedule: Some((Cow::Owned(schedule), look_at)) })
+    }
 }
 
 impl Contents {
-    /// Does again what one effect says.
-    fn replay(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        match reader.byte()? {
-            tag::ROOT => {
-                let generation = reader.integer()?.try_into().map_err(|_| corrupt())?;
-                let ranges = parse_ranges(&str_of(reader)?).ok_or_else(corrupt)?;
-                let map = str_of(reader)?;
-                let revision = reader.integer()?;
-                let config = Config::unpack(reader.bytes()?).ok_or_else(corrupt)?;
-                let (clock, sequence) = (reader.integer()?, reader.integer()?);
-                self.set_root(Root { generation, ranges, map, revision, config, clock, sequence });
-            }
-            tag::TICK => {
-                let clock = reader.integer()?;
-                self.tick(clock, reader.integer()?);
-            }
-            tag::EVENT => {
-                let id = id_of(reader)?;
-                let flags = reader.byte()?;
-                let (fire_at_us, published_at_us) = (reader.integer()?, reader.integer()?);
-                let (expires_at_us, named_until) = (reader.integer()?, reader.integer()?);
-                let (key, dedup_id) = (reader.bytes()?.into(), str_of(reader)?);
-                let head = Head {
-                    flags,
-                    fire_at_us,
-                    published_at_us,
-                    expires_at_us,
-                    named_until,
-                    key,
-                    dedup_id,
-                };
-                self.store(id, head, reader.bytes()?.into());
-            }
-            tag::PHASE => {
-                let id = id_of(reader)?;
-                let (kind, at) = (reader.byte()?, reader.integer()?);
-                self.put(
-                    id,
-                    match kind {
-                        0 => Phase::Scheduled(at),
-                        1 => Phase::Behind,
-                        2 => Phase::Ready(at),
-                        3 => Phase::Leased(at),
-                        4 => Phase::Retry(at),
-                        5 => Phase::Dead(at),
-                        7 => Phase::Done(at),
-                        _ => return Err(corrupt()),
-                    },
-                );
-            }
-            tag::REMOVED => {
-                let id = id_of(reader)?;
-                self.remove(id);
-            }
-            tag::TIMES => {
-                let id = id_of(reader)?;
-                let fire_at_us = reader.integer()?;
-                self.set_times(id, fire_at_us, reader.integer()?);
-            }
-            tag::DELIVERY => {
-                let (id, token) = (id_of(reader)?, fixed(reader)?);
-                let counts = Attempts {
-                    attempts: count_of(reader)?,
-                    crashes: count_of(reader)?,
-                    redriven: count_of(reader)?,
-                };
-                let (marks, reason) = (reader.byte()?, reader.byte()?);
-                let delivery = Delivery {
-                    token,
-                    counts,
-                    is_cancelled: marks & 1 != 0,
-                    has_run_out: marks & 2 != 0,
-                    is_settled: marks & 4 != 0,
-                    is_unbegun: marks & 16 != 0,
-                    reason: DeadReason::of_number(reason),
-                    err: str_of(reader)?,
-                };
-                self.set_delivery(id, delivery);
-            }
-            tag::NAME => {
-                let name = reader.bytes()?;
-                let named = match reader.integer()? {
-                    0 => None,
-                    kind => {
-                        let id = id_of(reader)?;
-                        let until = reader.integer()?;
-                        Some(NameEntry { id, until: (kind == 2).then_some(until) })
+    /// Does again what a record says.
+    fn replay(&mut self, record: &[u8]) -> Result<()> {
+        let mut effects = Reader::new(record).all();
+        while let Some(effect) = effects.next().transpose()? {
+            match effect {
+                Effect::Root { root } => self.set_root(root.into_owned()),
+                Effect::Tick { clock, sequence } => self.tick(clock, sequence),
+                Effect::Event { id, head, body } => match effects.next().transpose()? {
+                    Some(Effect::Phase { id: same, phase }) if same == id => {
+                        self.add(id, head.into_owned(), body.into(), phase);
                     }
-                };
-                self.set_name(name, named);
+                    _ => return Err(undecodable()),
+                },
+                Effect::Phase { id, phase } => self.put(id, phase),
+                Effect::Removed { id } => self.remove(id),
+                Effect::Times { id, fire_at_us, expires_at_us } => {
+                    self.set_times(id, fire_at_us, expires_at_us);
+                }
+                Effect::Delivery { id, delivery } => self.set_delivery(id, delivery.into_owned()),
+                Effect::Name { name, named } => self.set_name(name, named),
+                Effect::Cleared => drop(self.clear()),
+                Effect::Transfer { transfer } => self.set_transfer(transfer.map(Cow::into_owned)),
+                Effect::Bucket { bucket } => self.set_bucket(bucket),
+                Effect::Schedule { schedule: ScheduleChange { id, schedule } } => {
+                    let schedule = schedule.map(|(record, look_at)| (record.into_owned(), look_at));
+                    self.set_schedule(&id.into(), schedule);
+                }
+                Effect::Template { id, template } => {
+                    self.set_template(&id.into(), template.map(Cow::into_owned));
+                }
+                Effect::Cancelled { id, at, is_taken } => self.set_cancelled(id, at, is_taken),
             }
-            tag::CLEARED => _ = self.clear(),
-            tag::TRANSFER => {
-                let transfer = transfer_of(reader)?;
-                self.set_transfer(transfer);
-            }
-            tag::BUCKET => {
-                let tokens = reader.integer()?;
-                self.set_bucket(Bucket { tokens, at: reader.integer()? });
-            }
-            tag::CANCELLED => {
-                let (id, at) = (id_of(reader)?, reader.integer()?);
-                self.set_cancelled(id, at, reader.byte()? == 1);
-            }
-            tag::SCHEDULE => {
-                let (id, packed) = (str_of(reader)?, reader.bytes()?);
-                let look_at = Some(reader.integer()?).filter(|look_at| *look_at > 0);
-                let is_there = !packed.is_empty();
-                let record = is_there.then(|| ScheduleRecord::unpack(packed).ok_or_else(corrupt));
-                self.set_schedule(&id, record.transpose()?.map(|record| (record, look_at)));
-            }
-            tag::TEMPLATE => {
-                let (id, packed) = (str_of(reader)?, reader.bytes()?);
-                let is_there = !packed.is_empty();
-                let template = is_there.then(|| Template::unpack(packed).ok_or_else(corrupt));
-                self.set_template(&id, template.transpose()?);
-            }
-            _ => return Err(corrupt()),
         }
         Ok(())
     }
@@ -379,62 +315,55 @@ impl Contents {
 
 impl State {
     pub(super) fn replay_record(&self, record: &[u8]) -> Result<()> {
-        let (mut contents, mut reader) = (self.lock(), Reader::new(record));
-        while !reader.is_empty() {
-            contents.replay(&mut reader)?;
-        }
-        Ok(())
+        self.lock().replay(record)
     }
 
     /// Writes all that the partition holds.
     pub(super) fn write_snapshot(&self, out: &mut dyn Snapshot) {
         let contents = self.lock();
         out.begin();
-        let mut changes = Changes(Effects::after(Vec::new()));
-        changes.note(Effect::Root(&contents.root));
-        changes.note(Effect::Transfer(contents.transfer.as_ref()));
+        let mut effects = Effects::after(Vec::new());
+        effects.note(&Effect::Root { root: Cow::Borrowed(&contents.root) });
+        let transfer = contents.transfer.as_ref().map(Cow::Borrowed);
+        effects.note(&Effect::Transfer { transfer });
         if let Some(bucket) = contents.bucket {
-            changes.note(Effect::Bucket(bucket));
+            effects.note(&Effect::Bucket { bucket });
         }
-        let mut flush = |changes: &mut Changes, most: usize| {
-            if changes.0.len() > most {
-                let full = std::mem::replace(changes, Changes(Effects::after(Vec::new())));
-                out.record(&full.0.into_record());
-            }
-        };
         // Those of a lane in its order, and all others in any.
         let behind = contents.lanes.values().flat_map(|lane| &lane.behind);
         let others = contents.events.iter().filter(|(_, stored)| stored.phase != Phase::Behind);
-        for id in others.map(|(id, _)| id).chain(behind) {
-            let stored = &contents.events[id];
-            changes.note(Effect::Event(*id, &stored.head, &stored.body));
-            changes.note(Effect::Phase(*id, stored.phase));
-            if let Some(delivery) = &stored.delivery {
-                changes.note(Effect::Delivery(*id, delivery));
+        for id in others.map(|(id, _)| id).chain(behind).copied() {
+            let Stored { head, body, phase, delivery } = &contents.events[&id];
+            effects.note(&Effect::Event { id, head: Cow::Borrowed(head), body });
+            effects.note(&Effect::Phase { id, phase: *phase });
+            if let Some(delivery) = delivery {
+                effects.note(&Effect::Delivery { id, delivery: Cow::Borrowed(delivery) });
             }
-            flush(&mut changes, SNAPSHOT_BYTES);
+            effects.flush(SNAPSHOT_BYTES, out);
         }
         for (name, named) in &contents.names {
-            changes.note(Effect::Name(name, Some(*named)));
-            flush(&mut changes, SNAPSHOT_BYTES);
+            effects.note(&Effect::Name { name, named: Some(*named) });
+            effects.flush(SNAPSHOT_BYTES, out);
         }
         for (id, at, is_taken) in contents.cancelled.iter() {
-            changes.note(Effect::Cancelled(id, at, is_taken));
-            flush(&mut changes, SNAPSHOT_BYTES);
+            effects.note(&Effect::Cancelled { id, at, is_taken });
+            effects.flush(SNAPSHOT_BYTES, out);
         }
         for (id, record) in &contents.schedules {
-            let schedule = (record.clone(), contents.looks.get(id).copied());
-            changes.note(Effect::Template(id, contents.templates.get(id)));
-            changes.note(Effect::Schedule(id, Some(&schedule)));
-            flush(&mut changes, SNAPSHOT_BYTES);
+            let template = contents.templates.get(id).map(Cow::Borrowed);
+            effects.note(&Effect::Template { id, template });
+            let schedule = Some((Cow::Borrowed(record), contents.looks.get(id).copied()));
+            effects.note(&Effect::Schedule { schedule: ScheduleChange { id, schedule } });
+            effects.flush(SNAPSHOT_BYTES, out);
         }
-        flush(&mut changes, 0);
+        effects.flush(1, out);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::events::event::flag;
     use crate::step::stored;
 
@@ -583,10 +512,7 @@ mod tests {
         let mut contents = Contents::default();
         for (name, record) in records() {
             contents.changes = Changes(Effects::after(Vec::new()));
-            let mut reader = Reader::new(&record);
-            while !reader.is_empty() {
-                contents.replay(&mut reader).unwrap();
-            }
+            contents.replay(&record).unwrap();
             let noted = std::mem::take(&mut contents.changes).0.into_record();
             assert_eq!(noted, record, "{name}");
         }
@@ -594,12 +520,17 @@ mod tests {
 
     #[test]
     fn records_that_no_version_writes_are_refused() {
-        let phase = |kind| [&[tag::PHASE], &id(1).as_bytes()[..], &[kind, 0]].concat();
-        let transfer = vec![tag::TRANSFER, 3];
-        let text = vec![tag::TEMPLATE, 1, 0xff, 0];
-        let template = vec![tag::TEMPLATE, 1, b's', 2, 0, 0];
-        let schedule = vec![tag::SCHEDULE, 1, b's', 1, 1, 0];
-        for record in [phase(6), phase(8), transfer, text, template, schedule] {
+        let phase = |kind| [&[4], &id(1).as_bytes()[..], &[kind, 0]].concat();
+        let transfer = vec![10, 3];
+        let text = vec![17, 1, 0xff, 0];
+        let template = vec![17, 1, b's', 2, 0, 0];
+        let schedule = vec![16, 1, b's', 1, 1, 0];
+        let mut event = Effects::after(Vec::new());
+        event.note(&Effect::Event { id: id(1), head: Cow::Owned(head(0)), body: &[] });
+        let without_phase = event.into_record();
+        let of_another = [&*without_phase, &[4], id(2).as_bytes(), &[2, 0]].concat();
+        let damaged = [phase(6), phase(8), transfer, text, template, schedule];
+        for record in damaged.into_iter().chain([without_phase, of_another]) {
             let error = stored::replayed::<State>(&[&record]).err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{record:?}");
         }

@@ -1,10 +1,11 @@
 //! Schedules on the embedded engine: the twin of `schedule/*.lua`.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::contents::{Contents, Phase};
-use super::journal::Effect;
+use super::journal::{Effect, ScheduleChange};
 use super::{SEQUENCE_BASE, SHORT_MAX, State, Step};
 use crate::error::Result;
 use crate::events::event::{Head, flag};
@@ -272,7 +273,8 @@ impl Contents {
         id: &Arc<str>,
         schedule: Option<(ScheduleRecord, Option<Timestamp>)>,
     ) {
-        self.changes.note(Effect::Schedule(id, schedule.as_ref()));
+        let noted = schedule.as_ref().map(|(record, look_at)| (Cow::Borrowed(record), *look_at));
+        self.changes.note(Effect::Schedule { schedule: ScheduleChange { id, schedule: noted } });
         if let Some(at) = self.looks.remove(id) {
             self.ticks.remove(&(at, id.clone()));
         }
@@ -289,7 +291,8 @@ impl Contents {
     }
 
     pub(super) fn set_template(&mut self, id: &Arc<str>, template: Option<Template>) {
-        self.changes.note(Effect::Template(id, template.as_ref()));
+        let noted = template.as_ref().map(Cow::Borrowed);
+        self.changes.note(Effect::Template { id, template: noted });
         match template {
             Some(template) => _ = self.templates.insert(id.clone(), template),
             None => _ = self.templates.remove(id),
