@@ -251,7 +251,8 @@ impl Field<'_> for Arc<str> {
 
     fn read(record: &mut Reader<'_>) -> Result<Self> {
         let text: &str = Field::read(record)?;
-        Ok(text.into())
+        // The default is shared, and takes no memory.
+        Ok(if text.is_empty() { Self::default() } else { text.into() })
     }
 }
 

@@ -12,8 +12,8 @@ use super::index::Location;
 use super::queue::{NOBODY, Notes, Queue, Record, Slot, Texts};
 use super::{Doc, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{Effects, Snapshot};
+use crate::step::codec::{Field, Reader, put_bytes, put_integer};
+use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot};
 use crate::tasks::{Headers, NewDoc};
 
 /// Effects in the journal: a tag and its data. They say what changed, not what was requested, so that a later version
@@ -101,9 +101,6 @@ said!(Doc {
     DOC_LEASE: id version at_ms modified_ms claimant;
     DOC_REMOVED: id;
 });
-
-/// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
-const SNAPSHOT_BYTES: usize = 256 * 1024;
 
 /// How many ids of ended tasks are in one snapshot record.
 const TAKEN_A_RECORD: usize = 1_024;
@@ -445,11 +442,9 @@ impl<'a> Copy<'a> {
 
     fn write(&mut self, write: impl FnOnce(&mut Changes)) {
         write(&mut self.changes);
-        if self.changes.effects.len() >= SNAPSHOT_BYTES {
-            let next = Changes::new(Effects::after(Vec::new()));
-            let full = std::mem::replace(&mut self.changes, next);
+        if self.changes.effects.flush(SNAPSHOT_BYTES, self.out) {
+            self.changes.section = None;
             self.changes.section(self.section.clone());
-            self.out.record(&full.effects.into_record());
         }
     }
 
@@ -466,57 +461,8 @@ trait Said {
     fn read(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()>;
 }
 
-/// A field that an effect holds.
-trait Field: Sized {
-    fn put(&self, record: &mut Vec<u8>);
-
-    fn read(record: &mut Reader<'_>) -> Result<Self>;
-}
-
-impl Field for u8 {
-    fn put(&self, record: &mut Vec<u8>) {
-        record.push(*self);
-    }
-
-    fn read(record: &mut Reader<'_>) -> Result<Self> {
-        record.byte()
-    }
-}
-
-impl Field for u64 {
-    fn put(&self, record: &mut Vec<u8>) {
-        put_integer(*self, record);
-    }
-
-    fn read(record: &mut Reader<'_>) -> Result<Self> {
-        record.integer()
-    }
-}
-
-impl Field for u32 {
-    fn put(&self, record: &mut Vec<u8>) {
-        put_integer((*self).into(), record);
-    }
-
-    fn read(record: &mut Reader<'_>) -> Result<Self> {
-        Self::try_from(record.integer()?).map_err(|_| unreadable("holds a count that is too large"))
-    }
-}
-
-impl Field for Arc<str> {
-    fn put(&self, record: &mut Vec<u8>) {
-        put_bytes(self.as_bytes(), record);
-    }
-
-    fn read(record: &mut Reader<'_>) -> Result<Self> {
-        let text = std::str::from_utf8(record.bytes()?);
-        let text = text.map_err(|_| unreadable("holds a text that is not UTF-8"))?;
-        Ok(if text.is_empty() { NOBODY.clone() } else { text.into() })
-    }
-}
-
 /// The `err`; the headers have their own effect.
-impl Field for Notes {
+impl Field<'_> for Notes {
     fn put(&self, record: &mut Vec<u8>) {
         self.err().put(record);
     }
@@ -526,7 +472,7 @@ impl Field for Notes {
     }
 }
 
-impl Field for Headers {
+impl Field<'_> for Headers {
     fn put(&self, record: &mut Vec<u8>) {
         put_bytes(self.packed(), record);
     }
@@ -536,7 +482,7 @@ impl Field for Headers {
     }
 }
 
-impl Field for Option<Arc<str>> {
+impl Field<'_> for Option<Arc<str>> {
     fn put(&self, record: &mut Vec<u8>) {
         record.push(self.is_some().into());
         self.iter().for_each(|text| text.put(record));
