@@ -150,6 +150,16 @@ impl<'a> Reader<'a> {
         Ok(*bytes)
     }
 
+    /// The bytes that this reads.
+    pub(crate) fn read_by(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<&'a [u8]> {
+        let before = self.0;
+        read(self)?;
+        Ok(&before[..before.len() - self.0.len()])
+    }
+
     /// The fields that the whole record is made of, up to the first that does not decode.
     pub(crate) fn all<T: Field<'a>>(mut self) -> impl Iterator<Item = Result<T>> {
         std::iter::from_fn(move || (!self.is_empty()).then(|| T::read(&mut self)))
@@ -201,6 +211,17 @@ macro_rules! integers {
 }
 
 integers!(u16 u32 u64);
+
+/// As the integer with the same bits.
+impl Field<'_> for i64 {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_integer(*self as u64, record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok(record.integer()? as Self)
+    }
+}
 
 /// Bytes of which a record has always as many, without their length.
 impl<const BYTES: usize> Field<'_> for [u8; BYTES] {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::codec::fields;
 use crate::error::{Error, Result, invalid};
 
 /// The id of an entry of a Redis stream: the time at which it was written, and a number. Each entry of a stream has a
@@ -21,6 +22,8 @@ pub struct StreamId {
     /// The number among the messages of that time.
     pub sequence: u64,
 }
+
+fields!(StreamId: time_ms sequence);
 
 impl fmt::Display for StreamId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::iter;
 
-use super::journal::{
-    decode_fields, encode_fields, put_join, put_offset, put_pending, put_stream, tag,
-};
+use super::journal::{Effect, Number, decode_fields, encode_fields};
 use super::stream::Pending;
 use super::{DEAD, Queue, Taking};
 use crate::error::Result;
@@ -14,7 +12,6 @@ use crate::shuffle::dead_letters::{DeadLetter, EXHAUSTED};
 use crate::shuffle::message::{Message, MessageId, Receipt, Stream};
 use crate::shuffle::reclaim::{Idle, Reclaimed};
 use crate::step::Effects;
-use crate::step::codec::{put_bytes, put_integer};
 
 impl Queue {
     /// Takes up to `max` messages, as as many single reads would.
@@ -64,7 +61,8 @@ impl Queue {
             let meta = self.meta.get_or_insert_default();
             meta.offset = next;
             meta.offsets.insert(taking.group.into(), next);
-            put_offset(taking.group, next, next, effects);
+            let (own, everybodys) = (Number(next), Number(next));
+            effects.note(&Effect::Offset { group: taking.group, own, everybodys });
         }
         if !messages.is_empty() {
             self.prolong_meta(taking.expires, effects);
@@ -87,22 +85,19 @@ impl Queue {
             self.next_expiry = self.next_expiry.min(taking.expires);
             let stream = self.stream_or_new(number);
             stream.expires = stream.expires.max(taking.expires);
-            put_stream(number, stream, effects);
+            effects.note(&stream.effect(number));
             stream.join(taking.group.into(), MessageId::default());
-            put_join(number, taking.group, MessageId::default(), effects);
+            let (stream, last) = (Number(number), MessageId::default());
+            effects.note(&Effect::Join { stream, group: taking.group, last });
         }
         let Some(stream) = self.stream_mut(number) else { return Ok(0) };
         let ids = stream.deliver(taking.group, taking.consumer, taking.now, count as u64);
         if ids.is_empty() {
             return Ok(0);
         }
-        effects.write(tag::TAKE, |record| {
-            put_integer(number.into(), record);
-            put_bytes(taking.group, record);
-            put_bytes(taking.consumer, record);
-            put_integer(taking.now, record);
-            put_integer(ids.len() as u64, record);
-        });
+        let Taking { group, consumer, now, .. } = *taking;
+        let count = ids.len() as u64;
+        effects.note(&Effect::Take { stream: Number(number), group, consumer, now, count });
         for id in &ids {
             let fields = decode_fields(&stream.entries[id])?;
             messages.push(Message {
@@ -171,7 +166,7 @@ impl Queue {
             if suspect.is_none() || !begins {
                 pending.deliveries = deliveries;
             }
-            put_pending(number, taking.group, id, pending, effects);
+            effects.note(&pending.effect(number, taking.group, id));
             let fields = decode_fields(&entry)?;
             reclaimed.messages.push(Message { stream, id, deliveries, fields });
         }

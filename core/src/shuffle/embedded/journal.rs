@@ -1,143 +1,168 @@
 //! A queue's records in the journal: what its steps did, and how it comes back from that.
 
+use std::borrow::Cow;
+
 use super::stream::{Pending, StreamState};
 use super::{DEAD, Meta, Queue};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::shuffle::message::MessageId;
 use crate::shuffle::{STREAMS_MAX, StreamNumber};
-use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot};
+use crate::step::codec::{Field, Reader, effects, fields, put_bytes, put_integer};
+use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot, Timestamp};
 
-/// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
-/// that a later version with other rules still makes the same state of them.
-pub(super) mod tag {
-    /// Streams, 0 for not known; until when.
-    pub(in super::super) const META: u8 = 1;
-    /// Group, its offset, everybody's offset.
-    pub(in super::super) const OFFSET: u8 = 2;
-    pub(in super::super) const META_EXPIRED: u8 = 3;
-    /// Stream, last id, until when: the stream is there.
-    pub(in super::super) const STREAM: u8 = 4;
-    /// Stream.
-    pub(in super::super) const STREAM_EXPIRED: u8 = 5;
-    /// Stream, id, number of strings, strings: a message was written.
-    pub(in super::super) const ADD: u8 = 6;
-    /// Stream, group, last id: the group joined the stream.
-    pub(in super::super) const JOIN: u8 = 7;
-    /// Stream, group, consumer, time, count: the next `count` messages were delivered to the consumer.
-    pub(in super::super) const TAKE: u8 = 8;
-    /// Stream, group, id.
-    pub(in super::super) const ACK: u8 = 9;
-    /// Stream, id: the message was deleted.
-    pub(in super::super) const REMOVE: u8 = 10;
-    /// Stream, group, id, consumer, time, deliveries: the message is pending like this. The stream
-    /// of dead letters has the number that comes after the highest.
-    pub(in super::super) const PENDING: u8 = 11;
-    /// Streams that writers spread over while there are more, 0 for all.
-    pub(in super::super) const TARGET: u8 = 12;
+effects! {
+    /// Effects say what changed, not what was asked, so that a later version with other rules still makes the same
+    /// state of them.
+    pub(super) enum Effect<'a> of "a shuffle queue" {
+        /// How many streams there are, 0 for not known; until when.
+        Meta { streams: Number, expires: Timestamp } = 1,
+        /// Where the next read of a group starts, and that of a group that never read.
+        Offset { group: &'a [u8], own: Number, everybodys: Number } = 2,
+        MetaExpired = 3,
+        /// The stream is there.
+        Stream { stream: Number, last: MessageId, expires: Timestamp } = 4,
+        StreamExpired { stream: Number } = 5,
+        /// A message was written.
+        Add { stream: Number, id: MessageId, entry: Entry<'a> } = 6,
+        /// The group joined the stream.
+        Join { stream: Number, group: &'a [u8], last: MessageId } = 7,
+        /// The next `count` messages were delivered to the consumer.
+        Take { stream: Number, group: &'a [u8], consumer: &'a [u8], now: Timestamp, count: u64 } = 8,
+        Ack { stream: Number, group: &'a [u8], id: MessageId } = 9,
+        /// The message was deleted.
+        Remove { stream: Number, id: MessageId } = 10,
+        /// The message is pending like this.
+        Pending { stream: Number, group: &'a [u8], id: MessageId, pending: Cow<'a, Pending> } = 11,
+        /// How many streams writers spread over while there are more, 0 for all.
+        Target { streams: Number } = 12,
+    }
+}
+
+fields!(Pending: consumer delivered deliveries);
+
+/// The number of a stream, or of streams, as far as a queue can have them. The stream of dead letters has the number
+/// that comes after the highest.
+#[derive(Clone, Copy)]
+pub(super) struct Number(pub(super) StreamNumber);
+
+impl Number {
+    /// A number of streams, where 0 is for not known.
+    fn known(self) -> Option<u32> {
+        Some(self.0).filter(|streams| *streams > 0)
+    }
+}
+
+impl Field<'_> for Number {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.0.put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        match StreamNumber::try_from(record.integer()?) {
+            Ok(number) if number <= STREAMS_MAX => Ok(Self(number)),
+            _ => Err(Effect::unreadable("has a stream's number that no queue can have")),
+        }
+    }
+}
+
+/// A message's fields and values, as [`encode_fields`] makes them.
+pub(super) struct Entry<'a>(pub(super) &'a [u8]);
+
+impl<'a> Field<'a> for Entry<'a> {
+    fn put(&self, record: &mut Vec<u8>) {
+        record.extend_from_slice(self.0);
+    }
+
+    fn read(record: &mut Reader<'a>) -> Result<Self> {
+        let strings = |record: &mut Reader<'a>| {
+            (0..record.integer()?).try_for_each(|_| record.bytes().map(drop))
+        };
+        record.read_by(strings).map(Self)
+    }
 }
 
 impl Queue {
     pub(super) fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let record = &mut Reader::new(record);
-        while !record.is_empty() {
-            match record.byte()? {
-                tag::META => {
+        for effect in Reader::new(record).all() {
+            match effect? {
+                Effect::Meta { streams, expires } => {
                     let meta = self.meta.get_or_insert_default();
-                    meta.streams = stream_count(record)?;
-                    meta.expires = record.integer()?;
+                    (meta.streams, meta.expires) = (streams.known(), expires);
                 }
-                tag::TARGET => self.meta.get_or_insert_default().target = stream_count(record)?,
-                tag::OFFSET => {
+                Effect::Target { streams } => {
+                    self.meta.get_or_insert_default().target = streams.known();
+                }
+                Effect::Offset { group, own, everybodys } => {
                     let meta = self.meta.get_or_insert_default();
-                    let group = record.bytes()?;
-                    if !group.is_empty() {
-                        meta.offsets.insert(group.into(), stream_number(record)?);
-                    }
-                    meta.offset = stream_number(record)?;
+                    meta.offsets.insert(group.into(), own.0);
+                    meta.offset = everybodys.0;
                 }
-                tag::META_EXPIRED => self.meta = None,
-                tag::STREAM => {
-                    let stream = self.stream_or_new(stream_number(record)?);
-                    (stream.last, stream.expires) = (id(record)?, record.integer()?);
+                Effect::MetaExpired => self.meta = None,
+                Effect::Stream { stream, last, expires } => {
+                    let stream = self.stream_or_new(stream.0);
+                    (stream.last, stream.expires) = (last, expires);
                 }
-                tag::STREAM_EXPIRED => match stream_number(record)? {
-                    DEAD => self.dead = None,
-                    number => drop(self.streams.get_mut(number as usize).and_then(Option::take)),
-                },
-                tag::ADD => {
-                    let (stream, id) = (self.stream_of(record)?, id(record)?);
-                    let strings = (0..record.integer()?).map(|_| record.bytes());
-                    let strings = strings.collect::<Result<Vec<_>>>()?;
-                    stream.add(id, encode_fields(strings.len(), strings.into_iter()));
+                Effect::StreamExpired { stream: Number(DEAD) } => self.dead = None,
+                Effect::StreamExpired { stream: Number(number) } => {
+                    drop(self.streams.get_mut(number as usize).and_then(Option::take));
                 }
-                tag::JOIN => {
-                    let (stream, group) = (self.stream_of(record)?, record.bytes()?.into());
-                    stream.join(group, id(record)?);
+                Effect::Add { stream, id, entry } => self.known(stream)?.add(id, entry.0.into()),
+                Effect::Join { stream, group, last } => {
+                    self.known(stream)?.join(group.into(), last);
                 }
-                tag::TAKE => {
-                    let stream = self.stream_of(record)?;
-                    let (group, consumer) = (record.bytes()?, record.bytes()?);
-                    let (now, count) = (record.integer()?, record.integer()?);
-                    if stream.deliver(group, consumer, now, count).len() as u64 != count {
-                        return Err(unreadable("takes more messages than there are"));
+                Effect::Take { stream, group, consumer, now, count } => {
+                    let taken = self.known(stream)?.deliver(group, consumer, now, count);
+                    if taken.len() as u64 != count {
+                        return Err(Effect::unreadable("takes more messages than there are"));
                     }
                 }
-                tag::ACK => {
-                    let group = self.stream_of(record)?.group_mut(record.bytes()?)?;
-                    group.pending.remove(&id(record)?);
+                Effect::Ack { stream, group, id } => {
+                    self.known(stream)?.group_mut(group)?.pending.remove(&id);
                 }
-                tag::REMOVE => {
-                    self.stream_of(record)?.remove(id(record)?);
+                Effect::Remove { stream, id } => _ = self.known(stream)?.remove(id),
+                Effect::Pending { stream, group, id, pending } => {
+                    let group = self.known(stream)?.group_mut(group)?;
+                    group.pending.insert(id, pending.into_owned());
                 }
-                tag::PENDING => {
-                    let group = self.stream_of(record)?.group_mut(record.bytes()?)?;
-                    let id = id(record)?;
-                    let pending = Pending {
-                        consumer: record.bytes()?.into(),
-                        delivered: record.integer()?,
-                        deliveries: record.integer()?,
-                    };
-                    group.pending.insert(id, pending);
-                }
-                unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
             }
         }
         Ok(())
     }
 
-    /// The stream whose number comes next.
-    fn stream_of(&mut self, record: &mut Reader<'_>) -> Result<&mut StreamState> {
-        let stream = self.stream_mut(stream_number(record)?);
-        stream.ok_or_else(|| unreadable("is about a stream that is not there"))
+    /// The stream of this number, which is there.
+    fn known(&mut self, stream: Number) -> Result<&mut StreamState> {
+        let stream = self.stream_mut(stream.0);
+        stream.ok_or_else(|| Effect::unreadable("is about a stream that is not there"))
     }
 
     /// Writes records that make this queue when they are replayed on an empty one.
     pub(super) fn snapshot(&self, out: &mut dyn Snapshot) {
         let mut effects = Effects::after(Vec::new());
         if let Some(meta) = &self.meta {
-            put_meta(meta, &mut effects);
+            effects.note(&meta.effect());
             if meta.target.is_some() {
-                put_target(meta.target, &mut effects);
+                effects.note(&meta.target_effect());
             }
+            let everybodys = Number(meta.offset);
             for (group, offset) in &meta.offsets {
-                put_offset(group, *offset, meta.offset, &mut effects);
+                effects.note(&Effect::Offset { group, own: Number(*offset), everybodys });
             }
         }
         effects.flush(0, out);
         let dead = self.dead.iter().map(|dead| (DEAD, dead));
         let streams = (0..).zip(&self.streams);
         let streams = streams.filter_map(|(number, stream)| Some((number, stream.as_ref()?)));
-        for (number, stream) in streams.chain(dead) {
-            put_stream(number, stream, &mut effects);
-            for (id, entry) in &stream.entries {
-                put_add(number, *id, entry, &mut effects);
+        for (number, state) in streams.chain(dead) {
+            let stream = Number(number);
+            effects.note(&state.effect(number));
+            for (id, entry) in &state.entries {
+                effects.note(&Effect::Add { stream, id: *id, entry: Entry(entry) });
                 effects.flush(SNAPSHOT_BYTES, out);
             }
-            for (name, group) in &stream.groups {
-                put_join(number, name, group.last, &mut effects);
+            for (name, group) in &state.groups {
+                effects.note(&Effect::Join { stream, group: name, last: group.last });
                 for (id, pending) in &group.pending {
-                    put_pending(number, name, *id, pending, &mut effects);
+                    effects.note(&pending.effect(number, name, *id));
                     effects.flush(SNAPSHOT_BYTES, out);
                 }
             }
@@ -146,86 +171,31 @@ impl Queue {
     }
 }
 
-pub(super) fn put_meta(meta: &Meta, effects: &mut Effects) {
-    effects.write(tag::META, |record| {
-        put_integer(meta.streams.unwrap_or(0).into(), record);
-        put_integer(meta.expires, record);
-    });
-}
+impl Meta {
+    pub(super) fn effect(&self) -> Effect<'static> {
+        Effect::Meta { streams: Number(self.streams.unwrap_or(0)), expires: self.expires }
+    }
 
-pub(super) fn put_target(target: Option<u32>, effects: &mut Effects) {
-    effects.write(tag::TARGET, |record| put_integer(target.unwrap_or(0).into(), record));
-}
-
-pub(super) fn put_offset(group: &[u8], own: u32, everybodys: u32, effects: &mut Effects) {
-    effects.write(tag::OFFSET, |record| {
-        put_bytes(group, record);
-        put_integer(own.into(), record);
-        put_integer(everybodys.into(), record);
-    });
-}
-
-pub(super) fn put_stream(number: StreamNumber, stream: &StreamState, effects: &mut Effects) {
-    effects.write(tag::STREAM, |record| {
-        put_integer(number.into(), record);
-        put_id(stream.last, record);
-        put_integer(stream.expires, record);
-    });
-}
-
-pub(super) fn put_add(number: StreamNumber, id: MessageId, entry: &[u8], effects: &mut Effects) {
-    effects.write(tag::ADD, |record| {
-        put_integer(number.into(), record);
-        put_id(id, record);
-        record.extend_from_slice(entry);
-    });
-}
-
-pub(super) fn put_join(number: StreamNumber, group: &[u8], last: MessageId, effects: &mut Effects) {
-    effects.write(tag::JOIN, |record| {
-        put_integer(number.into(), record);
-        put_bytes(group, record);
-        put_id(last, record);
-    });
-}
-
-pub(super) fn put_pending(
-    number: StreamNumber,
-    group: &[u8],
-    id: MessageId,
-    pending: &Pending,
-    effects: &mut Effects,
-) {
-    effects.write(tag::PENDING, |record| {
-        put_integer(number.into(), record);
-        put_bytes(group, record);
-        put_id(id, record);
-        put_bytes(&pending.consumer, record);
-        put_integer(pending.delivered, record);
-        put_integer(pending.deliveries, record);
-    });
-}
-
-pub(super) fn put_id(id: MessageId, record: &mut Vec<u8>) {
-    put_integer(id.time_ms, record);
-    put_integer(id.sequence, record);
-}
-
-fn id(record: &mut Reader<'_>) -> Result<MessageId> {
-    Ok(MessageId { time_ms: record.integer()?, sequence: record.integer()? })
-}
-
-fn stream_number(record: &mut Reader<'_>) -> Result<StreamNumber> {
-    let number = record.integer()?;
-    match StreamNumber::try_from(number) {
-        Ok(number) if number <= STREAMS_MAX => Ok(number),
-        _ => Err(unreadable("has a stream's number that no queue can have")),
+    pub(super) fn target_effect(&self) -> Effect<'static> {
+        Effect::Target { streams: Number(self.target.unwrap_or(0)) }
     }
 }
 
-/// A number of streams, where 0 is for not known.
-fn stream_count(record: &mut Reader<'_>) -> Result<Option<u32>> {
-    Ok(Some(stream_number(record)?).filter(|streams| *streams > 0))
+impl StreamState {
+    pub(super) fn effect(&self, number: StreamNumber) -> Effect<'static> {
+        Effect::Stream { stream: Number(number), last: self.last, expires: self.expires }
+    }
+}
+
+impl Pending {
+    pub(super) fn effect<'a>(
+        &'a self,
+        number: StreamNumber,
+        group: &'a [u8],
+        id: MessageId,
+    ) -> Effect<'a> {
+        Effect::Pending { stream: Number(number), group, id, pending: Cow::Borrowed(self) }
+    }
 }
 
 /// A message's fields and values as they are kept.
@@ -245,14 +215,11 @@ pub(super) fn decode_fields(entry: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     (0..fields).map(|_| Ok((entry.bytes()?.to_vec(), entry.bytes()?.to_vec()))).collect()
 }
 
-pub(super) fn unreadable(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("a journal record of a shuffle queue {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{State, Taking};
     use super::*;
+    use crate::error::ErrorKind;
     use crate::shuffle::message::{Receipt, Stream};
     use crate::step::stored;
 
@@ -311,7 +278,7 @@ mod tests {
 
     #[test]
     fn streams_that_no_queue_can_have_are_refused() {
-        let mut record = vec![tag::STREAM];
+        let mut record = vec![4];
         put_integer(u64::from(STREAMS_MAX) + 1, &mut record);
         record.extend([0, 0, 0]);
         let error = stored::replayed::<State>(&[record]).err().unwrap();

@@ -12,9 +12,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use journal::{
-    decode_fields, put_add, put_id, put_meta, put_pending, put_stream, put_target, tag, unreadable,
-};
+use journal::{Effect, Entry, Number, decode_fields};
 use stream::Pending;
 
 use super::dead_letters::DeadLetter;
@@ -25,7 +23,6 @@ use super::stats::StreamStats;
 use super::{STREAMS_MAX, StreamNumber};
 use crate::error::Result;
 use crate::runtime::sync;
-use crate::step::codec::{put_bytes, put_integer};
 use crate::step::{self, Effects, Snapshot, StepContext, Timestamp};
 
 /// What the embedded engine keeps for one queue.
@@ -107,12 +104,12 @@ impl Queue {
             return;
         }
         if self.meta.take_if(|meta| meta.expires <= now).is_some() {
-            effects.write(tag::META_EXPIRED, |_| {});
+            effects.note(&Effect::MetaExpired);
         }
         let places = (0..).zip(&mut self.streams).chain([(DEAD, &mut self.dead)]);
         for (number, place) in places {
             if place.take_if(|stream| stream.expires <= now).is_some() {
-                effects.write(tag::STREAM_EXPIRED, |record| put_integer(number.into(), record));
+                effects.note(&Effect::StreamExpired { stream: Number(number) });
             }
         }
         while let Some(None) = self.streams.last() {
@@ -204,14 +201,14 @@ impl Queue {
         meta.streams = Some(streams);
         if meta.target != target {
             meta.target = target;
-            put_target(target, effects);
+            effects.note(&meta.target_effect());
         }
     }
 
     fn prolong_meta(&mut self, expires: Timestamp, effects: &mut Effects) {
         let meta = self.meta.get_or_insert_default();
         meta.expires = meta.expires.max(expires);
-        put_meta(meta, effects);
+        effects.note(&meta.effect());
         self.next_expiry = self.next_expiry.min(meta.expires);
     }
 
@@ -247,8 +244,8 @@ impl Queue {
             false => MessageId { sequence: stream.last.sequence + 1, ..stream.last },
         };
         stream.expires = expires;
-        put_stream(number, stream, effects);
-        put_add(number, id, &entry, effects);
+        effects.note(&stream.effect(number));
+        effects.note(&Effect::Add { stream: Number(number), id, entry: Entry(&entry) });
         stream.add(id, entry);
         Receipt { stream: Stream::Number(number), id }
     }
@@ -264,11 +261,7 @@ impl Queue {
         let of_group = self.stream_mut(number).and_then(|stream| stream.groups.get_mut(group));
         let acknowledged = of_group.is_some_and(|g| g.pending.remove(&receipt.id).is_some());
         if acknowledged {
-            effects.write(tag::ACK, |record| {
-                put_integer(number.into(), record);
-                put_bytes(group, record);
-                put_id(receipt.id, record);
-            });
+            effects.note(&Effect::Ack { stream: Number(number), group, id: receipt.id });
         }
         acknowledged
     }
@@ -301,10 +294,7 @@ impl Queue {
     fn remove_from(&mut self, number: StreamNumber, id: MessageId, effects: &mut Effects) -> bool {
         let removed = self.stream_mut(number).is_some_and(|stream| stream.remove(id));
         if removed {
-            effects.write(tag::REMOVE, |record| {
-                put_integer(number.into(), record);
-                put_id(id, record);
-            });
+            effects.note(&Effect::Remove { stream: Number(number), id });
         }
         removed
     }
@@ -385,7 +375,7 @@ impl Queue {
         let Stream::Number(number) = receipt.stream else { return };
         let of_group = self.stream_mut(number).and_then(|stream| stream.groups.get_mut(group));
         if let Some(of_group) = of_group {
-            put_pending(number, group, receipt.id, &pending, effects);
+            effects.note(&pending.effect(number, group, receipt.id));
             of_group.pending.insert(receipt.id, pending);
         }
     }
@@ -479,7 +469,7 @@ impl Queue {
 
 fn read_letter(id: MessageId, entry: &[u8]) -> Result<DeadLetter> {
     DeadLetter::read(id, decode_fields(entry)?)
-        .ok_or_else(|| unreadable("holds a dead letter without its history"))
+        .ok_or_else(|| Effect::unreadable("holds a dead letter without its history"))
 }
 
 impl step::State for State {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
-use super::journal::unreadable;
+use super::journal::Effect;
 use crate::error::Result;
 use crate::shuffle::message::MessageId;
 use crate::step::Timestamp;
@@ -97,6 +97,7 @@ impl StreamState {
     }
 
     pub(super) fn group_mut(&mut self, name: &[u8]) -> Result<&mut Group> {
-        self.groups.get_mut(name).ok_or_else(|| unreadable("is about a group that is not there"))
+        let group = self.groups.get_mut(name);
+        group.ok_or_else(|| Effect::unreadable("is about a group that is not there"))
     }
 }

@@ -1,16 +1,16 @@
 //! The records of tracked messages on the embedded engine.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Deadline, Expired, Expiry};
-use crate::error::{Error, ErrorKind, Result, invalid};
+use crate::error::{Result, invalid};
 use crate::runtime::sync;
-use crate::shuffle::StreamNumber;
-use crate::shuffle::message::{MessageId, Receipt, Stream};
-use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::shuffle::message::{Receipt, Stream};
+use crate::step::codec::{Field, Reader, effects, fields, put_bytes};
 use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext};
 
 /// What the embedded engine keeps for the tracked messages of one queue, or of all that share the
@@ -29,7 +29,9 @@ pub(in crate::shuffle) struct Tracked {
     garbage: Entries,
 }
 
-type Entries = BTreeSet<(Deadline, Box<[u8]>)>;
+type Entries = BTreeSet<Entry>;
+
+type Entry = (Deadline, Box<[u8]>);
 
 /// Where a tracked message is.
 #[derive(Clone)]
@@ -42,18 +44,42 @@ pub(in crate::shuffle) struct Record {
 /// The kind of these records in the journal.
 pub(crate) const KIND: u8 = 3;
 
-/// Effects in the journal: a tag and what it needs.
-mod tag {
-    /// Value, queue, stream, id, deadline: a message was tracked.
-    pub(super) const TRACK: u8 = 1;
-    /// Value: its record was deleted, and all about its deadline.
-    pub(super) const DELETE: u8 = 2;
-    /// Value, deadline.
-    pub(super) const CORDON: u8 = 3;
-    /// Value, deadline: the entries of this deadline were deleted.
-    pub(super) const FORGET: u8 = 4;
-    /// Value, deadline: there is an entry of a deadline that is not the record's.
-    pub(super) const STALE: u8 = 5;
+effects! {
+    enum Effect<'a> of "tracked messages" {
+        Track { value: &'a [u8], record: Cow<'a, Record> } = 1,
+        /// The record of the value was deleted, and all about its deadline.
+        Delete { value: &'a [u8] } = 2,
+        Cordon { entry: Cow<'a, Entry> } = 3,
+        /// The entries of this deadline were deleted.
+        Forget { entry: Cow<'a, Entry> } = 4,
+        /// There is an entry of a deadline that is not the record's.
+        Stale { entry: Cow<'a, Entry> } = 5,
+    }
+}
+
+fields!(Record: queue receipt deadline);
+
+impl Field<'_> for Receipt {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.stream.to_wire().put(record);
+        self.id.put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok(Self { stream: Stream::Number(Field::read(record)?), id: Field::read(record)? })
+    }
+}
+
+impl Field<'_> for Entry {
+    fn put(&self, record: &mut Vec<u8>) {
+        let (deadline, value) = self;
+        deadline.put(record);
+        put_bytes(value, record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Ok((Field::read(record)?, record.bytes()?.into()))
+    }
 }
 
 impl State {
@@ -74,7 +100,7 @@ impl Tracked {
         record: Record,
         effects: &mut Effects,
     ) {
-        put_track(value, &record, effects);
+        effects.note(&Effect::Track { value, record: Cow::Borrowed(&record) });
         self.set(value.into(), record);
     }
 
@@ -90,7 +116,7 @@ impl Tracked {
     /// Deletes a record and all about its deadline.
     pub(super) fn delete(&mut self, value: &[u8], effects: &mut Effects) -> Option<Record> {
         let record = self.records.remove(value)?;
-        effects.write(tag::DELETE, |out| put_bytes(value, out));
+        effects.note(&Effect::Delete { value });
         let entry = (record.deadline, value.into());
         for entries in [&mut self.expiries, &mut self.due, &mut self.garbage] {
             entries.remove(&entry);
@@ -109,7 +135,7 @@ impl Tracked {
         let found: Vec<_> = found.cloned().collect();
         let mut values = Vec::with_capacity(found.len());
         for entry in found {
-            put_entry(tag::CORDON, &entry, effects);
+            effects.note(&Effect::Cordon { entry: Cow::Borrowed(&entry) });
             values.push(entry.1.to_vec());
             self.due.remove(&entry);
             self.garbage.insert(entry);
@@ -134,8 +160,8 @@ impl Tracked {
             Some((b'e', after)) => (false, Some(after)),
             Some(_) => return Err(unknown()),
         };
-        let after =
-            after.map(|after| Reader::new(after).entry()).transpose().map_err(|_| unknown())?;
+        let after = after.map(|after| Entry::read(&mut Reader::new(after)));
+        let after = after.transpose().map_err(|_| unknown())?;
         let entries = if is_garbage { &self.garbage } else { &self.expiries };
         let rest = entries.range((after.map_or(Unbounded, Excluded), Unbounded));
         let mut expired = Expired { cursor: Vec::new(), scanned: 0, expiries: Vec::new() };
@@ -157,8 +183,7 @@ impl Tracked {
                 }
             }
             expired.cursor = vec![if is_garbage { b'g' } else { b'e' }];
-            put_integer(*deadline as u64, &mut expired.cursor);
-            put_bytes(value, &mut expired.cursor);
+            entry.put(&mut expired.cursor);
         }
         expired.cursor = if is_garbage { b"e".to_vec() } else { Vec::new() };
         Ok(expired)
@@ -174,74 +199,31 @@ impl Tracked {
             return self.delete(&expiry.value, effects).is_some();
         }
         let entry = (deadline, expiry.value.as_slice().into());
-        put_entry(tag::FORGET, &entry, effects);
+        effects.note(&Effect::Forget { entry: Cow::Borrowed(&entry) });
         self.forget_entry(&entry);
         false
     }
 
-    fn forget_entry(&mut self, entry: &(Deadline, Box<[u8]>)) {
+    fn forget_entry(&mut self, entry: &Entry) {
         self.expiries.remove(entry);
         self.garbage.remove(entry);
     }
 
     fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let mut record = Reader::new(record);
-        while !record.is_empty() {
-            match record.byte()? {
-                tag::TRACK => {
-                    let value = record.bytes()?.into();
-                    let (queue, stream) = (record.bytes()?.into(), record.integer()?);
-                    let stream = StreamNumber::try_from(stream).map_err(|_| unreadable())?;
-                    let id = MessageId { time_ms: record.integer()?, sequence: record.integer()? };
-                    let deadline = record.integer()? as Deadline;
-                    let receipt = Receipt { stream: Stream::Number(stream), id };
-                    self.set(value, Record { queue, receipt, deadline });
+        for effect in Reader::new(record).all() {
+            match effect? {
+                Effect::Track { value, record } => self.set(value.into(), record.into_owned()),
+                Effect::Delete { value } => _ = self.delete(value, &mut Effects::none()),
+                Effect::Cordon { entry } => {
+                    self.due.remove(&*entry);
+                    self.garbage.insert(entry.into_owned());
                 }
-                tag::DELETE => {
-                    let value = record.bytes()?;
-                    self.delete(value, &mut Effects::none());
-                }
-                tag::CORDON => {
-                    let entry = record.entry()?;
-                    self.due.remove(&entry);
-                    self.garbage.insert(entry);
-                }
-                tag::FORGET => {
-                    let entry = record.entry()?;
-                    self.forget_entry(&entry);
-                }
-                tag::STALE => {
-                    self.expiries.insert(record.entry()?);
-                }
-                _ => return Err(unreadable()),
+                Effect::Forget { entry } => self.forget_entry(&entry),
+                Effect::Stale { entry } => _ = self.expiries.insert(entry.into_owned()),
             }
         }
         Ok(())
     }
-}
-
-impl Reader<'_> {
-    fn entry(&mut self) -> Result<(Deadline, Box<[u8]>)> {
-        Ok((self.integer()? as Deadline, self.bytes()?.into()))
-    }
-}
-
-fn put_entry(tag: u8, (deadline, value): &(Deadline, Box<[u8]>), effects: &mut Effects) {
-    effects.write(tag, |out| {
-        put_integer(*deadline as u64, out);
-        put_bytes(value, out);
-    });
-}
-
-fn put_track(value: &[u8], record: &Record, effects: &mut Effects) {
-    effects.write(tag::TRACK, |out| {
-        put_bytes(value, out);
-        put_bytes(&record.queue, out);
-        put_integer(record.receipt.stream.to_wire() as u64, out);
-        put_integer(record.receipt.id.time_ms, out);
-        put_integer(record.receipt.id.sequence, out);
-        put_integer(record.deadline as u64, out);
-    });
 }
 
 impl step::State for State {
@@ -260,21 +242,22 @@ impl step::State for State {
         // A value that was cordoned and then written again with the same deadline is due once more:
         // its TRACK has to come after its CORDON.
         for entry in tracked.garbage.intersection(&tracked.due) {
-            put_entry(tag::CORDON, entry, &mut effects);
+            effects.note(&Effect::Cordon { entry: Cow::Borrowed(entry) });
         }
         effects.flush(0, out);
         for (value, record) in &tracked.records {
-            put_track(value, record, &mut effects);
+            effects.note(&Effect::Track { value, record: Cow::Borrowed(record) });
             effects.flush(SNAPSHOT_BYTES, out);
         }
-        let is_current = |(deadline, value): &&(Deadline, Box<[u8]>)| {
+        let is_current = |(deadline, value): &&Entry| {
             tracked.records.get(value).is_some_and(|record| record.deadline == *deadline)
         };
         let stale = tracked.expiries.iter().filter(|entry| !is_current(entry));
-        let stale = stale.map(|entry| (tag::STALE, entry));
-        let cordoned = tracked.garbage.difference(&tracked.due).map(|entry| (tag::CORDON, entry));
-        for (tag, entry) in stale.chain(cordoned) {
-            put_entry(tag, entry, &mut effects);
+        let stale = stale.map(|entry| Effect::Stale { entry: Cow::Borrowed(entry) });
+        let cordoned = tracked.garbage.difference(&tracked.due);
+        let cordoned = cordoned.map(|entry| Effect::Cordon { entry: Cow::Borrowed(entry) });
+        for effect in stale.chain(cordoned) {
+            effects.note(&effect);
             effects.flush(SNAPSHOT_BYTES, out);
         }
         effects.flush(0, out);
@@ -287,13 +270,10 @@ impl step::State for State {
     }
 }
 
-fn unreadable() -> Error {
-    Error::new(ErrorKind::Corrupt, "a journal record of tracked messages cannot be read")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shuffle::message::MessageId;
     use crate::step::stored;
 
     #[test]
