@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::{Sample, Tracked, TrackerStats};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::runtime::sync;
-use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::codec::{Reader, effects};
 use crate::step::timed::Timed;
 use crate::step::{self, ByteList, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
@@ -32,20 +32,20 @@ pub(super) struct Tracker {
 /// The kind of a queue tracker in the journal.
 pub(crate) const KIND: u8 = 8;
 
-/// Effects in the journal: a tag and what it needs.
-mod tag {
-    /// Stamp: the ids that follow get it.
-    pub(super) const STAMP: u8 = 1;
-    /// Id: it has the last stamp.
-    pub(super) const ID: u8 = 2;
-    /// Id: it is removed.
-    pub(super) const REMOVE: u8 = 3;
-    /// Stamp of the sample that was not removed from yet; 0 for none.
-    pub(super) const SAMPLED: u8 = 4;
-    /// Row, rounds, the end of the last one.
-    pub(super) const SCAN: u8 = 5;
-    /// All of it is forgotten.
-    pub(super) const CLEAR: u8 = 6;
+effects! {
+    enum Effect<'a> of "a queue tracker" {
+        /// The ids that follow get this stamp.
+        Stamp { stamp: Timestamp } = 1,
+        /// The id has the last stamp.
+        Id { id: &'a [u8] } = 2,
+        Remove { id: &'a [u8] } = 3,
+        /// The stamp of the sample that was not removed from yet; 0 for none.
+        Sampled { stamp: Timestamp } = 4,
+        /// The row, and the end of the last round.
+        Scan { row: &'a str, rounds: u64, round_us: Timestamp } = 5,
+        /// All of it is forgotten.
+        Clear = 6,
+    }
 }
 
 impl State {
@@ -166,7 +166,7 @@ impl Tracker {
     pub(super) fn clear(&mut self, effects: &mut Effects) -> u64 {
         let ids = self.ids.len() as u64;
         if !self.is_unused() {
-            effects.write(tag::CLEAR, |_| {});
+            effects.note(&Effect::Clear);
             *self = Self::default();
         }
         ids
@@ -184,30 +184,26 @@ impl Tracker {
         effects: &mut Effects,
     ) {
         self.stamp = self.next_stamp(now);
-        put_stamp(self.stamp, effects);
+        effects.note(&Effect::Stamp { stamp: self.stamp });
         for id in ids {
-            put_id(id, effects);
+            effects.note(&Effect::Id { id });
             self.ids.put(id, (), self.stamp);
         }
     }
 
     fn remove(&mut self, id: &[u8], effects: &mut Effects) {
         if self.ids.remove(id).is_some() {
-            effects.write(tag::REMOVE, |record| put_bytes(id, record));
+            effects.note(&Effect::Remove { id });
         }
     }
 
     fn set_sampled(&mut self, stamp: Timestamp, effects: &mut Effects) {
-        effects.write(tag::SAMPLED, |record| put_integer(stamp, record));
+        effects.note(&Effect::Sampled { stamp });
         self.sampled = stamp;
     }
 
     fn scan(&mut self, row: &str, rounds: u64, round_us: Timestamp, effects: &mut Effects) {
-        effects.write(tag::SCAN, |record| {
-            put_bytes(row.as_bytes(), record);
-            put_integer(rounds, record);
-            put_integer(round_us, record);
-        });
+        effects.note(&Effect::Scan { row, rounds, round_us });
         (self.row, self.rounds, self.round_us) = (row.into(), rounds, round_us);
     }
 
@@ -217,20 +213,15 @@ impl Tracker {
     }
 
     fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let (mut record, none) = (Reader::new(record), &mut Effects::none());
-        while !record.is_empty() {
-            match record.byte()? {
-                tag::STAMP => self.stamp = record.integer()?,
-                tag::ID => self.ids.put(record.bytes()?, (), self.stamp),
-                tag::REMOVE => self.remove(record.bytes()?, none),
-                tag::SAMPLED => self.sampled = record.integer()?,
-                tag::SCAN => {
-                    let row = std::str::from_utf8(record.bytes()?);
-                    let row = row.map_err(|_| unreadable("has a row that is no text"))?;
-                    self.scan(row, record.integer()?, record.integer()?, none);
-                }
-                tag::CLEAR => *self = Self::default(),
-                unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
+        let none = &mut Effects::none();
+        for effect in Reader::new(record).all() {
+            match effect? {
+                Effect::Stamp { stamp } => self.stamp = stamp,
+                Effect::Id { id } => self.ids.put(id, (), self.stamp),
+                Effect::Remove { id } => self.remove(id, none),
+                Effect::Sampled { stamp } => self.sampled = stamp,
+                Effect::Scan { row, rounds, round_us } => self.scan(row, rounds, round_us, none),
+                Effect::Clear => *self = Self::default(),
             }
         }
         Ok(())
@@ -247,41 +238,28 @@ impl step::State for State {
     }
 
     fn snapshot(&self, out: &mut dyn Snapshot) {
-        let mut tracker = self.lock();
+        let tracker = self.lock();
         out.begin();
         let mut effects = Effects::after(Vec::new());
         let mut last = 0;
         for (stamp, id) in tracker.ids.order_from(0) {
             if *stamp != last {
-                put_stamp(*stamp, &mut effects);
+                effects.note(&Effect::Stamp { stamp: *stamp });
                 last = *stamp;
             }
-            put_id(id, &mut effects);
+            effects.note(&Effect::Id { id });
             effects.flush(SNAPSHOT_BYTES, out);
         }
-        put_stamp(tracker.stamp, &mut effects);
-        let sampled = tracker.sampled;
-        tracker.set_sampled(sampled, &mut effects);
-        let (row, rounds, round_us) = (tracker.row.clone(), tracker.rounds, tracker.round_us);
-        tracker.scan(&row, rounds, round_us, &mut effects);
+        effects.note(&Effect::Stamp { stamp: tracker.stamp });
+        effects.note(&Effect::Sampled { stamp: tracker.sampled });
+        let Tracker { row, rounds, round_us, .. } = &*tracker;
+        effects.note(&Effect::Scan { row, rounds: *rounds, round_us: *round_us });
         effects.flush(1, out);
     }
 
     fn is_unused(&self) -> bool {
         self.lock().is_unused()
     }
-}
-
-fn put_stamp(stamp: Timestamp, effects: &mut Effects) {
-    effects.write(tag::STAMP, |record| put_integer(stamp, record));
-}
-
-fn put_id(id: &[u8], effects: &mut Effects) {
-    effects.write(tag::ID, |record| put_bytes(id, record));
-}
-
-fn unreadable(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("a journal record of a queue tracker {what}"))
 }
 
 #[cfg(test)]
