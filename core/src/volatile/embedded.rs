@@ -12,7 +12,7 @@ use super::set::REAPED_MAX;
 use super::{Acquired, FieldPage, FieldPosition, HashField, HashStats, LockHolder, Reaped};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
-use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::codec::{Reader, effects};
 use crate::step::time::steady;
 use crate::step::timed::{Entry, Key, Timed};
 use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
@@ -51,29 +51,32 @@ struct Held {
     fence: u64,
 }
 
+impl Held {
+    fn effect<'a>(&'a self, field: &'a [u8], until: Timestamp) -> Effect<'a> {
+        Effect::Lock { field, token: &self.token, fence: self.fence, until }
+    }
+}
+
 /// The kind of a volatile hash in the journal.
 pub(crate) const KIND: u8 = 7;
 
-/// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, and their times are
-/// microseconds since the epoch, so that replaying them needs no clock.
-mod tag {
-    /// Field, value, expiry.
-    pub(super) const SET: u8 = 1;
-    /// Field, expiry.
-    pub(super) const TOUCH: u8 = 2;
-    /// Field.
-    pub(super) const REMOVE: u8 = 3;
-    /// Field, token, fence, until: the token holds the lock of the field, whose fence is the last one unless there is
-    /// a higher one.
-    pub(super) const LOCK: u8 = 4;
-    /// Field.
-    pub(super) const UNLOCK: u8 = 5;
-    /// The last fence; 0 for none.
-    pub(super) const FENCE: u8 = 6;
-    /// All fields were removed.
-    pub(super) const CLEAR: u8 = 7;
-    /// Base: what follows in the record is of this hash of the shard, not of the one that is in no family.
-    pub(super) const BASE: u8 = 8;
+effects! {
+    /// Effects say what changed, not what was asked, and their times are microseconds since the epoch, so that
+    /// replaying them needs no clock.
+    enum Effect<'a> of "a volatile hash" {
+        Set { field: &'a [u8], value: &'a [u8], expires: Timestamp } = 1,
+        Touch { field: &'a [u8], expires: Timestamp } = 2,
+        Remove { field: &'a [u8] } = 3,
+        /// The token holds the lock of the field, whose fence is the last one unless there is a higher one.
+        Lock { field: &'a [u8], token: &'a [u8], fence: u64, until: Timestamp } = 4,
+        Unlock { field: &'a [u8] } = 5,
+        /// The last fence; 0 for none.
+        Fence { fence: u64 } = 6,
+        /// All fields were removed.
+        Clear = 7,
+        /// What follows in the record is of the hash of the shard with this base, not of the one that is in no family.
+        Base { base: &'a [u8] } = 8,
+    }
 }
 
 impl State {
@@ -155,12 +158,11 @@ impl Shard {
     }
 
     fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let mut record = Reader::new(record);
-        let mut base: &[u8] = &[];
-        while !record.is_empty() {
-            match record.byte()? {
-                tag::BASE => base = record.bytes()?,
-                tag => self.change(base, |hash| hash.replay(tag, &mut record))?,
+        let mut at: &[u8] = &[];
+        for effect in Reader::new(record).all() {
+            match effect? {
+                Effect::Base { base } => at = base,
+                effect => self.change(at, |hash| hash.replay(effect))?,
             }
         }
         Ok(())
@@ -190,23 +192,20 @@ impl Hash {
         expires: Timestamp,
         effects: &mut Effects,
     ) {
-        put_set(field, value, expires, effects);
+        effects.note(&Effect::Set { field, value, expires });
         self.fields.put(field, value.into(), expires);
     }
 
     /// Changes when a field expires, which has to be there.
     pub(super) fn touch(&mut self, field: &[u8], expires: Timestamp, effects: &mut Effects) {
-        effects.write(tag::TOUCH, |record| {
-            put_bytes(field, record);
-            put_integer(expires, record);
-        });
+        effects.note(&Effect::Touch { field, expires });
         self.fields.touch(field, expires);
     }
 
     /// Removes a field, live or not.
     pub(super) fn remove(&mut self, field: &[u8], effects: &mut Effects) {
         if self.fields.remove(field).is_some() {
-            effects.write(tag::REMOVE, |record| put_bytes(field, record));
+            effects.note(&Effect::Remove { field });
         }
     }
 
@@ -214,7 +213,7 @@ impl Hash {
     pub(super) fn clear(&mut self, now: Timestamp, effects: &mut Effects) -> u64 {
         let live = self.fields.live_len(now) as u64;
         if !self.fields.is_empty() {
-            effects.write(tag::CLEAR, |_| {});
+            effects.note(&Effect::Clear);
             self.fields.clear();
         }
         live
@@ -340,14 +339,14 @@ impl Hash {
     }
 
     fn hold(&mut self, field: &[u8], holder: Held, until: Timestamp, effects: &mut Effects) {
-        put_lock(field, &holder, until, effects);
+        effects.note(&holder.effect(field, until));
         self.last_fence = self.last_fence.max(holder.fence);
         self.locks.put(field, holder, until);
     }
 
     fn unlock(&mut self, field: &[u8], effects: &mut Effects) {
         if self.locks.remove(field).is_some() {
-            effects.write(tag::UNLOCK, |record| put_bytes(field, record));
+            effects.note(&Effect::Unlock { field });
         }
     }
 
@@ -364,7 +363,7 @@ impl Hash {
         if self.locks.is_empty() && (1..now).contains(&self.last_fence) {
             FORGOTTEN.fetch_max(self.last_fence, Ordering::Relaxed);
             self.last_fence = 0;
-            put_fence(0, effects);
+            effects.note(&Effect::Fence { fence: 0 });
         }
     }
 }
@@ -398,20 +397,19 @@ impl Hash {
     /// Writes all of it, with this base at the beginning of each record but the first.
     fn snapshot(&self, base: &[u8], effects: &mut Effects, out: &mut dyn Snapshot) {
         let mut flush = |effects: &mut Effects| {
-            if effects.len() >= SNAPSHOT_BYTES {
-                effects.flush(SNAPSHOT_BYTES, out);
+            if effects.flush(SNAPSHOT_BYTES, out) {
                 put_base(base, effects);
             }
         };
         if self.last_fence > 0 {
-            put_fence(self.last_fence, effects);
+            effects.note(&Effect::Fence { fence: self.last_fence });
         }
-        for (field, Entry { value, time }) in self.fields.iter() {
-            put_set(field, value, *time, effects);
+        for (field, Entry { value, time: expires }) in self.fields.iter() {
+            effects.note(&Effect::Set { field, value, expires: *expires });
             flush(effects);
         }
         for (field, Entry { value, time }) in self.locks.iter() {
-            put_lock(field, value, *time, effects);
+            effects.note(&value.effect(field, *time));
             flush(effects);
         }
     }
@@ -427,28 +425,24 @@ impl Hash {
         self.fields.is_empty() && self.locks.is_empty() && self.last_fence == 0
     }
 
-    fn replay(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()> {
+    fn replay(&mut self, effect: Effect<'_>) -> Result<()> {
         let none = &mut Effects::none();
-        match tag {
-            tag::SET => {
-                let (field, value) = (record.bytes()?, record.bytes()?);
-                self.set(field, value, record.integer()?, none);
-            }
-            tag::TOUCH => {
-                if !self.fields.touch(record.bytes()?, record.integer()?) {
-                    return Err(unreadable("touches a field that is not there"));
+        match effect {
+            Effect::Set { field, value, expires } => self.set(field, value, expires, none),
+            Effect::Touch { field, expires } => {
+                if !self.fields.touch(field, expires) {
+                    return Err(Effect::unreadable("touches a field that is not there"));
                 }
             }
-            tag::REMOVE => self.remove(record.bytes()?, none),
-            tag::LOCK => {
-                let (field, token) = (record.bytes()?, record.bytes()?.into());
-                let holder = Held { token, fence: record.integer()? };
-                self.hold(field, holder, record.integer()?, none);
+            Effect::Remove { field } => self.remove(field, none),
+            Effect::Lock { field, token, fence, until } => {
+                self.hold(field, Held { token: token.into(), fence }, until, none);
             }
-            tag::UNLOCK => self.unlock(record.bytes()?, none),
-            tag::FENCE => self.last_fence = record.integer()?,
-            tag::CLEAR => self.fields.clear(),
-            unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
+            Effect::Unlock { field } => self.unlock(field, none),
+            Effect::Fence { fence } => self.last_fence = fence,
+            Effect::Clear => self.fields.clear(),
+            // It says of which hash the others are.
+            Effect::Base { .. } => {}
         }
         Ok(())
     }
@@ -483,37 +477,12 @@ impl step::State for State {
 
 fn put_base(base: &[u8], effects: &mut Effects) {
     if !base.is_empty() {
-        effects.write(tag::BASE, |record| put_bytes(base, record));
+        effects.note(&Effect::Base { base });
     }
 }
 
 fn remaining(expires: Timestamp, now: Timestamp) -> Duration {
     Duration::from_micros(expires.saturating_sub(now))
-}
-
-fn put_set(field: &[u8], value: &[u8], expires: Timestamp, effects: &mut Effects) {
-    effects.write(tag::SET, |record| {
-        put_bytes(field, record);
-        put_bytes(value, record);
-        put_integer(expires, record);
-    });
-}
-
-fn put_lock(field: &[u8], holder: &Held, until: Timestamp, effects: &mut Effects) {
-    effects.write(tag::LOCK, |record| {
-        put_bytes(field, record);
-        put_bytes(&holder.token, record);
-        put_integer(holder.fence, record);
-        put_integer(until, record);
-    });
-}
-
-fn put_fence(fence: u64, effects: &mut Effects) {
-    effects.write(tag::FENCE, |record| put_integer(fence, record));
-}
-
-fn unreadable(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("a journal record of a volatile hash {what}"))
 }
 
 #[cfg(test)]
