@@ -1059,8 +1059,9 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
   /**
    * Sets how long a {@link ShuffleWorker.drain} takes jobs: after this time it begins no other one,
    * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available. It does not
-   * matter to {@link ShuffleWorker.run}. In milliseconds.
+   * time that the slice has left. By default it goes on until nothing is available; for what the
+   * `rate` of a queue of events alone holds up, it waits. It does not matter to
+   * {@link ShuffleWorker.run}. In milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -1602,7 +1603,7 @@ export class ShuffleJob<T extends string | Buffer = string> {
   readonly message: Message<T>
 
   /**
-   * Whether the lease is lost, because another consumer has the message, because no extension has
+   * Whether the lease is lost, because another consumer has the job, because no renewal has
    * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
    * working: ending the job has no effect.
    */
@@ -2162,8 +2163,9 @@ export interface TaskWorkerOptions extends WorkerOptions {
   /**
    * Sets how long a {@link TaskWorker.drain} takes jobs: after this time it begins no other one,
    * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available. It does not
-   * matter to {@link TaskWorker.run}. In milliseconds.
+   * time that the slice has left. By default it goes on until nothing is available; for what the
+   * `rate` of a queue of events alone holds up, it waits. It does not matter to
+   * {@link TaskWorker.run}. In milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -3085,7 +3087,7 @@ export interface EventConfigChange {
    * number, whatever this says: {@link EventQueue.reshard} changes it.
    */
   partitions?: number | bigint | undefined
-  /** How long an event is leased to its receiver; 30 s in a new queue. In milliseconds. */
+  /** How long an event is leased to its receiver; 30 seconds in a new queue. In milliseconds. */
   leaseMs?: number | undefined
   /**
    * How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
@@ -3102,11 +3104,11 @@ export interface EventConfigChange {
    */
   maxCrashes?: number | bigint | undefined
   /**
-   * The longest delay before the second attempt, 1 s in a new queue; it doubles with each attempt.
-   * In milliseconds.
+   * The longest delay before the second attempt, 1 second in a new queue; it doubles with each
+   * attempt. In milliseconds.
    */
   backoffMinMs?: number | undefined
-  /** The longest delay before any attempt; 1 h in a new queue. In milliseconds. */
+  /** The longest delay before any attempt; 1 hour in a new queue. In milliseconds. */
   backoffMaxMs?: number | undefined
   /**
    * How many events a partition may hold, including dead letters; 0, as in a new queue, for no
@@ -3166,8 +3168,8 @@ export interface PublishOptions {
    */
   dedupId?: string | undefined
   /**
-   * How long the id is remembered, even if the event has ended; five minutes by default. The id of
-   * an event that is cancelled is free at once. In milliseconds.
+   * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of an
+   * event that is cancelled is free at once. In milliseconds.
    */
   dedupWindowMs?: number | undefined
   /** What happens if the id is taken; `'ignore'` by default. */
@@ -3216,7 +3218,7 @@ export interface Schedule {
   /** What becomes of an event that was not received in time; `'latest'` by default. */
   missed?: 'latest' | 'expire' | undefined
   /**
-   * How long an event can be received before it is missed, with `'expire'`; 60 seconds by default.
+   * How long an event can be received before it is missed, with `'expire'`; 1 minute by default.
    * One that was received within it is not missed, even if it is delivered again later. In
    * milliseconds.
    */
@@ -3376,8 +3378,8 @@ export interface EventWorkerOptions extends WorkerOptions {
   /**
    * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no other one,
    * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available; it waits for
-   * events that are ready as long as the queue's `rate` alone holds them up. It does not matter to
+   * time that the slice has left. By default it goes on until nothing is available; for what the
+   * `rate` of a queue of events alone holds up, it waits. It does not matter to
    * {@link EventWorker.run}. In milliseconds.
    */
   budgetMs?: number | undefined
@@ -3629,10 +3631,10 @@ export class EventQueue {
    * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
    * dead letter. The other events of its key wait until then.
    *
-   * The last 1,024 bytes of `err` are kept.
+   * The last 1 KiB of `err` are kept.
    *
    * @param delivery - the event, as it was received
-   * @param err - what went wrong, of which 1,024 bytes are kept
+   * @param err - what went wrong, of which 1 KiB are kept
    * @param options.afterMs - how long until it is delivered again, in milliseconds
    * @throws As {@link EventQueue.ack}; {@link InvalidArgumentError} for a time above 100 years.
    */
@@ -3661,7 +3663,7 @@ export class EventQueue {
    * becomes ready.
    *
    * @param delivery - the event, as it was received
-   * @param reason - why, of which 1,024 bytes are kept
+   * @param reason - why, of which 1 KiB are kept
    * @throws As {@link EventQueue.ack}.
    */
   deadLetter(delivery: Delivery, reason?: string, options?: CallOptions): Promise<void>
@@ -4009,7 +4011,7 @@ export class EventJob {
   readonly event: Event
 
   /**
-   * Whether the lease is lost, because another consumer has the event, because no extension has
+   * Whether the lease is lost, because another consumer has the job, because no renewal has
    * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
    * working: ending the job has no effect.
    */
@@ -4706,8 +4708,8 @@ export interface InstallOptions {
    */
   burst?: number | bigint | undefined
   /**
-   * The time for one slice, 1 ms to 60 s; 50 milliseconds by default. The handler can see how much
-   * is left; it is not interrupted. In milliseconds.
+   * The time for one slice, 1 ms to 1 minute; 50 milliseconds by default. The handler can see how
+   * much is left; it is not interrupted. In milliseconds.
    */
   budgetMs?: number | undefined
   /**
@@ -4717,11 +4719,11 @@ export interface InstallOptions {
   maxRunning?: number | bigint | undefined
   /**
    * After how long a slice that never ended stops counting against `maxRunning`, from the budget to
-   * an hour; by default 20 budgets, and at least 5 s. In milliseconds.
+   * 1 hour; by default 20 budgets, and at least 5 seconds. In milliseconds.
    */
   leaseMs?: number | undefined
   /**
-   * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to an
+   * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to 1
    * hour. 10 seconds by default. With 0 it always runs at its full rate. In milliseconds.
    */
   idleMaxMs?: number | undefined
@@ -4840,7 +4842,7 @@ export class Recruiter {
   setDutyMax(part: number): void
 
   /**
-   * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
+   * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
    * milliseconds by default. Without a decision by then the enlistment does nothing. A connection
    * that takes longer is there for the next one.
    *
@@ -5380,9 +5382,9 @@ export class Job<T = any> {
   readonly handle: TaskHandle
 
   /**
-   * Whether the lease is lost, because a renewal was refused, because none has succeeded for a
-   * whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
-   * ending the job is refused.
+   * Whether the lease is lost, because another consumer has the job, because no renewal has
+   * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+   * working: ending the job has no effect.
    */
   readonly isLost: boolean
 

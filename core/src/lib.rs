@@ -54,7 +54,11 @@ pub use runtime::fork::after_fork_in_child;
 pub use runtime::interrupt::on_interrupt;
 pub use step::NAME_BYTES_MAX;
 pub use step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
+pub use worker::failure::{Failure, Outcome};
+pub use worker::handle::Worker;
+pub use worker::job::Job;
 pub use worker::report::{Event, Report, ReportKind};
+pub use worker::run::Run;
 
 #[doc = include_str!("CHOOSING.md")]
 pub mod choosing {}

@@ -1471,13 +1471,13 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
 
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
-millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
-                                             bool *lost,
-                                             millpond_error **error);
-
 millpond_status millpond_shuffle_job_is_last_attempt(const millpond_shuffle_job *job,
                                                      bool *last_attempt,
                                                      millpond_error **error);
+
+millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
+                                             bool *lost,
+                                             millpond_error **error);
 
 millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *job,
                                                   int64_t *time_left_ms,
@@ -1754,17 +1754,9 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
-millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
-                                           bool *lost,
-                                           millpond_error **error);
-
 millpond_status millpond_tasks_job_is_last_attempt(const millpond_tasks_job *job,
                                                    bool *last_attempt,
                                                    millpond_error **error);
-
-millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
-                                                int64_t *time_left_ms,
-                                                millpond_error **error);
 
 millpond_status millpond_tasks_job_is_cancelled(const millpond_tasks_job *job,
                                                 bool *cancelled,
@@ -1811,6 +1803,14 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
 millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
                                            int64_t delay_ms,
                                            millpond_error **error);
+
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
+                                                int64_t *time_left_ms,
+                                                millpond_error **error);
 
 void millpond_tasks_job_free(millpond_tasks_job *job);
 
@@ -2158,20 +2158,20 @@ millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deli
 
 void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 
-millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
-                                            bool *lost,
-                                            millpond_error **error);
-
 millpond_status millpond_events_job_is_last_attempt(const millpond_events_job *job,
                                                     bool *last_attempt,
                                                     millpond_error **error);
 
-millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
-                                                 int64_t *time_left_ms,
-                                                 millpond_error **error);
-
 millpond_status millpond_events_job_is_cancelled(const millpond_events_job *job,
                                                  bool *cancelled,
+                                                 millpond_error **error);
+
+millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
+                                            bool *lost,
+                                            millpond_error **error);
+
+millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
+                                                 int64_t *time_left_ms,
                                                  millpond_error **error);
 
 void millpond_events_job_free(millpond_events_job *job);

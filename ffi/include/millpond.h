@@ -1575,7 +1575,7 @@ typedef struct {
      */
     uint32_t concurrency;
     /**
-     * How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
      * none. A stop gives back those that have not begun.
      */
     uint32_t prefetch;
@@ -1587,8 +1587,9 @@ typedef struct {
     /**
      * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
      * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available. It does not matter to
-     * `run`. `MILLPOND_NOT_SET`: the default.
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
      */
     int64_t budget_ms;
 } millpond_shuffle_worker_options;
@@ -3085,8 +3086,9 @@ typedef struct {
     /**
      * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
      * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available. It does not matter to
-     * `run`. `MILLPOND_NOT_SET`: the default.
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
      */
     int64_t budget_ms;
 } millpond_tasks_worker_options;
@@ -3143,8 +3145,8 @@ typedef struct {
      */
     millpond_bytes dedup_id;
     /**
-     * How long the id is remembered, even if the event has ended; five minutes by default. The id
-     * of an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
+     * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
+     * an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
      */
     int64_t dedup_window_ms;
     /**
@@ -3179,8 +3181,8 @@ typedef struct {
      */
     int64_t partitions;
     /**
-     * How long an event is leased to its receiver; 30 s in a new queue. `MILLPOND_NOT_SET`: it
-     * stays as it is.
+     * How long an event is leased to its receiver; 30 seconds in a new queue. `MILLPOND_NOT_SET`:
+     * it stays as it is.
      */
     int64_t lease_ms;
     /**
@@ -3198,13 +3200,13 @@ typedef struct {
      */
     int64_t max_crashes;
     /**
-     * The longest delay before the second attempt, 1 s in a new queue; it doubles with each
+     * The longest delay before the second attempt, 1 second in a new queue; it doubles with each
      * attempt. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t backoff_min_ms;
     /**
-     * The longest delay before any attempt; 1 h in a new queue. `MILLPOND_NOT_SET`: it stays as it
-     * is.
+     * The longest delay before any attempt; 1 hour in a new queue. `MILLPOND_NOT_SET`: it stays as
+     * it is.
      */
     int64_t backoff_max_ms;
     /**
@@ -3304,8 +3306,8 @@ typedef struct {
      */
     int64_t missed;
     /**
-     * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 60
-     * seconds by default. One that was received within it is not missed, even if it is delivered
+     * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
+     * minute by default. One that was received within it is not missed, even if it is delivered
      * again later. `MILLPOND_NOT_SET`: the default.
      */
     int64_t grace_ms;
@@ -3458,7 +3460,7 @@ typedef struct {
      */
     uint32_t concurrency;
     /**
-     * How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
      * none. A stop gives back those that have not begun.
      */
     uint32_t prefetch;
@@ -3481,9 +3483,9 @@ typedef struct {
     /**
      * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
      * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; it waits for events that
-     * are ready as long as the queue's `rate` alone holds them up. It does not matter to `run`.
-     * `MILLPOND_NOT_SET`: the default.
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
      */
     int64_t budget_ms;
 } millpond_events_worker_options;
@@ -3599,12 +3601,13 @@ typedef struct {
     uint64_t max_running;
     /**
      * After how long a slice that never ended stops counting against `max_running`, from the
-     * budget to an hour; by default 20 budgets, and at least 5 s. `MILLPOND_NOT_SET`: the default.
+     * budget to 1 hour; by default 20 budgets, and at least 5 seconds. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t lease_ms;
     /**
      * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to
-     * an hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
+     * 1 hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
      * the default.
      */
     int64_t idle_max_ms;
@@ -5641,19 +5644,6 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
 /**
- * Whether the lease is lost, because another consumer has the message, because no extension
- * has succeeded for a whole lease, or because the job has ended after its `timeout`. If so,
- * stop working: ending the job has no effect. `lost` is set to the result.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
-                                             bool *lost,
-                                             millpond_error **error);
-
-/**
  * Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure
  * makes the message a dead letter. `last_attempt` is set to the result.
  *
@@ -5664,6 +5654,19 @@ millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
 millpond_status millpond_shuffle_job_is_last_attempt(const millpond_shuffle_job *job,
                                                      bool *last_attempt,
                                                      millpond_error **error);
+
+/**
+ * Whether the lease is lost, because another consumer has the job, because no renewal has
+ * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+ * working: ending the job has no effect. `lost` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
+                                             bool *lost,
+                                             millpond_error **error);
 
 /**
  * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
@@ -6688,19 +6691,6 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
- * Whether the lease is lost, because a renewal was refused, because none has succeeded for a
- * whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
- * ending the job is refused. `lost` is set to the result.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
-                                           bool *lost,
-                                           millpond_error **error);
-
-/**
  * Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the
  * task aside, into the error queue. `last_attempt` is set to the result.
  *
@@ -6711,18 +6701,6 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
 millpond_status millpond_tasks_job_is_last_attempt(const millpond_tasks_job *job,
                                                    bool *last_attempt,
                                                    millpond_error **error);
-
-/**
- * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
- * limit. Sends nothing.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
-                                                int64_t *time_left_ms,
-                                                millpond_error **error);
 
 /**
  * Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that
@@ -6878,6 +6856,31 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
 millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
                                            int64_t delay_ms,
                                            millpond_error **error);
+
+/**
+ * Whether the lease is lost, because another consumer has the job, because no renewal has
+ * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+ * working: ending the job has no effect. `lost` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+/**
+ * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+ * limit. Sends nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
+                                                int64_t *time_left_ms,
+                                                millpond_error **error);
 
 /**
  * Frees a job. NULL and what was freed before are fine.
@@ -7675,7 +7678,7 @@ millpond_status millpond_events_ack(millpond_events_queue *queue,
  * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
  * dead letter. The other events of its key wait until then.
  *
- * The last 1,024 bytes of `err` are kept.
+ * The last 1 KiB of `err` are kept.
  *
  * Errors: as `millpond_events_ack`; `MILLPOND_INVALID_ARGUMENT` for a time above 100 years.
  *
@@ -8185,19 +8188,6 @@ millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deli
 void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 
 /**
- * Whether the lease is lost, because another consumer has the event, because no extension has
- * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
- * working: ending the job has no effect. `lost` is set to the result.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
- *
- * Threads: any.
- */
-millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
-                                            bool *lost,
-                                            millpond_error **error);
-
-/**
  * Whether this is the last attempt that the queue's `max_attempts` allowed when the event was
  * received: a failure makes it a dead letter. `last_attempt` is set to the result.
  *
@@ -8210,18 +8200,6 @@ millpond_status millpond_events_job_is_last_attempt(const millpond_events_job *j
                                                     millpond_error **error);
 
 /**
- * How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
- * `time_left_ms` is set to the result.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
- *
- * Threads: any.
- */
-millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
-                                                 int64_t *time_left_ms,
-                                                 millpond_error **error);
-
-/**
  * Whether the event was cancelled, as of the last extension. If so, stop working: a handler
  * that fails now ends the job, and the event is deleted. Always false in the child of a fork.
  * `cancelled` is set to the result.
@@ -8232,6 +8210,31 @@ millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
  */
 millpond_status millpond_events_job_is_cancelled(const millpond_events_job *job,
                                                  bool *cancelled,
+                                                 millpond_error **error);
+
+/**
+ * Whether the lease is lost, because another consumer has the job, because no renewal has
+ * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+ * working: ending the job has no effect. `lost` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
+                                            bool *lost,
+                                            millpond_error **error);
+
+/**
+ * How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
+ * `time_left_ms` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
+                                                 int64_t *time_left_ms,
                                                  millpond_error **error);
 
 /**
@@ -9150,7 +9153,7 @@ millpond_status millpond_recruiter_set_duty_max(const millpond_recruiter *recrui
                                                 millpond_error **error);
 
 /**
- * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
+ * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
  * milliseconds by default. Without a decision by then the enlistment does nothing. A
  * connection that takes longer is there for the next one.
  *

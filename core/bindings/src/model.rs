@@ -80,6 +80,14 @@ pub(crate) struct Struct {
     pub(crate) item: Option<Type>,
 }
 
+impl Struct {
+    /// One of which nothing else is known yet.
+    pub(crate) fn new(kind: Kind, name: String, docs: Docs) -> Self {
+        let (fields, required, settings, methods) = Default::default();
+        Self { kind, name, docs, fields, required, settings, methods, item: None }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Its fields are public: what calls return, and what names something in a store.

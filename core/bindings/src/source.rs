@@ -39,6 +39,8 @@ struct Source {
     items: Vec<(String, Item)>,
     constants: BTreeMap<String, (String, syn::ItemConst)>,
     aliases: BTreeMap<String, syn::Type>,
+    /// The handles of queues that are one type for all: `pub type Worker<M> = worker::Worker<Tasks<M>, M>`.
+    shared: Vec<(String, syn::ItemType)>,
     operations: BTreeSet<String>,
     texts: BTreeSet<String>,
     /// The folders of the queues.
@@ -90,6 +92,15 @@ impl Source {
                     let key = format!("{queue}.{}", constant.ident);
                     self.constants.entry(key).or_insert((queue.clone(), constant.clone()));
                 }
+                // Hosts have loops of their own.
+                Item::Type(alias) if alias.ident == "Run" => {}
+                Item::Type(alias)
+                    if is_public(&alias.vis, &alias.attrs)
+                        && alias.generics.params.iter().any(is_mode) =>
+                {
+                    self.types.insert(format!("{queue}.{}", alias.ident));
+                    self.shared.push((queue.clone(), alias.clone()));
+                }
                 Item::Type(alias) => {
                     self.aliases.insert(format!("{queue}.{}", alias.ident), (*alias.ty).clone());
                 }
@@ -111,6 +122,8 @@ impl Source {
                 }) if of.unnamed.len() == 1 && path_end(&of.unnamed[0].ty) == "Vec" => {
                     self.aliases.insert(format!("{queue}.{ident}"), of.unnamed[0].ty.clone());
                 }
+                // Each queue has it under a name of its own.
+                Item::Struct(of) if is_of_any_queue(&of.generics) => {}
                 Item::Struct(syn::ItemStruct { ident, .. })
                 | Item::Enum(syn::ItemEnum { ident, .. }) => {
                     self.types.insert(format!("{queue}.{ident}"));
@@ -147,6 +160,11 @@ impl Source {
                 _ => {}
             }
         }
+        for (queue, of) in &self.shared {
+            let name = of.ident.to_string();
+            let handle = Struct::new(Kind::Handle, name, docs(&of.attrs));
+            model.types.insert(format!("{queue}.{}", of.ident), handle);
+        }
         for (key, (queue, constant)) in &self.constants {
             let is_visible = is_public(&constant.vis, &constant.attrs);
             if let (true, Some(value)) = (is_visible, self.value(queue, &constant.expr)) {
@@ -157,6 +175,13 @@ impl Source {
         }
         for (queue, item) in &items {
             match item {
+                Item::Impl(of) if of.trait_.is_none() && is_of_any_queue(&of.generics) => {
+                    let name = path_end(&of.self_ty);
+                    for (queue, _) in self.shared.iter().filter(|(_, shared)| shared.ident == name)
+                    {
+                        self.implementation(&mut model, queue, of);
+                    }
+                }
                 Item::Impl(of) if of.trait_.is_none() => self.implementation(&mut model, queue, of),
                 Item::Macro(of) if of.mac.path.is_ident("iterate") => {
                     if let Ok(Loop(name, ty)) = syn::parse2(of.mac.tokens.clone()) {
@@ -192,8 +217,6 @@ impl Source {
         if self.operations.contains(&key) || BELOW.contains(&queue) {
             return;
         }
-        let is_mode =
-            |param: &GenericParam| matches!(param, GenericParam::Type(of) if of.ident == "M");
         let is_handle = of.generics.params.iter().any(is_mode);
         let names = Names { source: self, queue, owner: &name, generics: &[] };
         let fields = of.fields.iter().filter_map(|field| {
@@ -207,10 +230,7 @@ impl Source {
             (_, true) => Kind::Options,
             _ => Kind::Record,
         };
-        let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
-        let docs = docs(&of.attrs);
-        let item = None;
-        let made = Struct { kind, name, docs, fields, required, settings, methods, item };
+        let made = Struct { fields, ..Struct::new(kind, name, docs(&of.attrs)) };
         model.types.insert(key, made);
     }
 
@@ -343,6 +363,21 @@ impl Source {
             _ => None,
         }
     }
+}
+
+/// Whether a parameter says if calls block.
+fn is_mode(param: &GenericParam) -> bool {
+    matches!(param, GenericParam::Type(of) if of.ident == "M")
+}
+
+/// Whether something is written once for the workers of all queues.
+fn is_of_any_queue(of: &Generics) -> bool {
+    let is_queue = |bound: &syn::TypeParamBound| {
+        let syn::TypeParamBound::Trait(of) = bound else { return false };
+        of.path.segments.last().is_some_and(|last| last.ident == "Queue")
+    };
+    let is_bound = |param: &GenericParam| matches!(param, GenericParam::Type(of) if of.bounds.iter().any(is_queue));
+    of.params.iter().any(is_bound)
 }
 
 /// Collects the fields of `Self { … }` and `Name { … }` that are not copied from another value.

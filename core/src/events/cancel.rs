@@ -53,7 +53,8 @@ impl Cancel {
     /// Cancels these events; also those that are leased if `also_running`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for an event that is listed twice.
+    /// `INVALID_ARGUMENT` for no events or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for an event that
+    /// is listed twice.
     pub fn new(partition: Partition, ids: Vec<EventId>, also_running: bool) -> Result<Self> {
         limits::step(ids.len())?;
         limits::distinct(&ids)?;

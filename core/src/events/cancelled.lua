@@ -4,8 +4,8 @@ local cancelled
 local function use_cancelled()
   if cancelled then return cancelled end
   cancelled = {}
-  -- How many entries such a hash has at most, and how many it may still get in this step.
-  local ENTRIES_MAX, room = 100000, nil
+  -- How many entries such a hash may still get in this step.
+  local room
 
   -- Gathers that an event was cancelled, and whether its delivery was taken away; returns an error.
   function cancelled.remember(id, is_taken)
@@ -13,7 +13,7 @@ local function use_cancelled()
     if not room then
       local failure, entries = read('HLEN', OPS[1])
       if failure then return failure end
-      room = ENTRIES_MAX - entries
+      room = CANCELLED_MAX - entries
     end
     if room > 0 then gather('HSET', OPS[1], id, struct.pack('>I8B', NOW, is_taken and 1 or 0)) end
     room = room - 1

@@ -46,8 +46,8 @@ end
 -- A wait looks again after five seconds anyway, so what is due later needs no announcement.
 local ANNOUNCED_MAX = 6000000
 -- How many of those who wait a step looks at, and how many are told when the next event is due: the second in case that
--- the first is gone by then, and as many milliseconds later.
-local TOLD_MAX, ALARMED_MAX, ALARM_APART = 16, 2, 25
+-- the first is gone by then, and a little later.
+local TOLD_MAX, ALARMED_MAX = 16, 2
 
 -- Tells those who wait how many events they may receive: as many as became ready, but if no more were leased as that
 -- was the most, as many as may be leased now. Who is told waits no more, until it has looked. Of the others the
@@ -76,7 +76,7 @@ local function announce(alarm, took)
       local is_woken, message = freed > 0, share
       if not is_woken then
         if not is_soon or alarmed == ALARMED_MAX then return end
-        message = '+' .. math.ceil((alarm - NOW) / 1000) + ALARM_APART * alarmed
+        message = '+' .. math.ceil((alarm - NOW) / 1000) + ALARM_APART_MS * alarmed
       end
       local heard = redis.pcall('PUBLISH', CHANNEL .. ':' .. process, message)
       if type(heard) ~= 'number' then return end

@@ -2,9 +2,45 @@
 
 use std::time::Duration;
 
-use super::limits;
+use super::limits::{self, COUNT_MAX};
 use crate::error::{Result, ensure};
 use crate::worker::settings::suspects_from;
+
+/// How many partitions a new queue has by default.
+pub const PARTITIONS_DEFAULT: u16 = 1;
+
+/// How long an event is leased by default.
+pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
+
+/// How often an event is delivered by default before it becomes a dead letter.
+pub const MAX_ATTEMPTS_DEFAULT: u16 = 20;
+
+/// How often a lease of an event may expire by default before it becomes a dead letter.
+pub const MAX_CRASHES_DEFAULT: u16 = 3;
+
+/// The longest delay before the second attempt by default; it doubles with each attempt.
+pub const BACKOFF_MIN_DEFAULT: Duration = Duration::from_secs(1);
+
+/// The longest delay before any attempt by default.
+pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
+
+/// How many events a partition may hold by default: 0, for no limit.
+pub const EVENTS_MAX_DEFAULT: u64 = 0;
+
+/// How many deduplication ids a partition remembers by default.
+pub const DEDUP_IDS_MAX_DEFAULT: u64 = 1_000_000;
+
+/// How many events may be leased at a time by default: 0, for no limit.
+pub const CONCURRENCY_DEFAULT: u64 = 0;
+
+/// How many events may be delivered per second by default: 0, for no limit.
+pub const RATE_DEFAULT: u64 = 0;
+
+/// How many events may be delivered in a burst by default: 0, for as many as in a second.
+pub const BURST_DEFAULT: u64 = 0;
+
+/// How long an event is kept by default after it is done: 0, for not at all.
+pub const RETENTION_DEFAULT: Duration = Duration::ZERO;
 
 /// How a queue treats its events. [`ConfigChange`](super::ConfigChange) says more of each, and changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,19 +77,19 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            partitions: 1,
-            lease: Duration::from_secs(30),
-            max_attempts: 20,
-            max_crashes: 3,
-            backoff_min: Duration::from_secs(1),
-            backoff_max: Duration::from_secs(60 * 60),
-            events_max: 0,
-            dedup_ids_max: 1_000_000,
+            partitions: PARTITIONS_DEFAULT,
+            lease: LEASE_DEFAULT,
+            max_attempts: MAX_ATTEMPTS_DEFAULT,
+            max_crashes: MAX_CRASHES_DEFAULT,
+            backoff_min: BACKOFF_MIN_DEFAULT,
+            backoff_max: BACKOFF_MAX_DEFAULT,
+            events_max: EVENTS_MAX_DEFAULT,
+            dedup_ids_max: DEDUP_IDS_MAX_DEFAULT,
             paused: false,
-            concurrency: 0,
-            rate: 0,
-            burst: 0,
-            retention: Duration::ZERO,
+            concurrency: CONCURRENCY_DEFAULT,
+            rate: RATE_DEFAULT,
+            burst: BURST_DEFAULT,
+            retention: RETENTION_DEFAULT,
         }
     }
 }
@@ -75,11 +111,8 @@ impl Config {
         limits::delay("shortest backoff", self.backoff_min)?;
         limits::delay("longest backoff", self.backoff_max)?;
         limits::delay("retention", self.retention)?;
-        let most = 1 << 53;
-        ensure!(
-            self.events_max < most && self.dedup_ids_max < most && self.concurrency < most,
-            "a maximum is 2^53 or more"
-        );
+        let counts = [self.events_max, self.dedup_ids_max, self.concurrency];
+        ensure!(counts.into_iter().all(|count| count <= COUNT_MAX), "a maximum is 2^53 or more");
         for (what, value) in [("rate", self.rate), ("burst", self.burst)] {
             ensure!(
                 value <= limits::RATE_MAX,

@@ -30,39 +30,43 @@ impl ConfigChange {
         Self::default()
     }
 
-    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it changes nothing:
-    /// [`reshard`](super::EventQueue::reshard) does. Steps of different partitions do not wait for each
-    /// other, and may run on different servers of a cluster. A queue that exists keeps its number, whatever this says:
+    /// How many partitions a new queue has, 1 to [`PARTITIONS_MAX`](super::PARTITIONS_MAX);
+    /// [`PARTITIONS_DEFAULT`](super::PARTITIONS_DEFAULT) by default. Of a queue that exists, it changes nothing:
+    /// [`reshard`](super::EventQueue::reshard) does. Steps of different partitions do not wait for each other, and may
+    /// run on different servers of a cluster. A queue that exists keeps its number, whatever this says:
     /// [`reshard`](super::EventQueue::reshard) changes it.
     pub fn partitions(self, partitions: u16) -> Self {
         Self { partitions: Some(partitions), ..self }
     }
 
-    /// How long an event is leased to its receiver; 30 s in a new queue.
+    /// How long an event is leased to its receiver; [`LEASE_DEFAULT`](super::LEASE_DEFAULT) in a new queue.
     pub fn lease(self, lease: Duration) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
-    /// How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no limit.
+    /// How often an event is delivered before it becomes a dead letter;
+    /// [`MAX_ATTEMPTS_DEFAULT`](super::MAX_ATTEMPTS_DEFAULT) in a new queue, 0 for no limit.
     pub fn max_attempts(self, max_attempts: u16) -> Self {
         Self { max_attempts: Some(max_attempts), ..self }
     }
 
-    /// How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue, 0 for no limit. A
-    /// process that ends takes all that it works on with it. So an event of which two leases expired, or one if the next
-    /// one would be the last, is received alone, and a worker works on nothing beside it: it lets the jobs that it has end
-    /// first, and until it begins the lease does not count. So what was beside an event that crashes the workers is not
-    /// given up with it; with 1 it is.
+    /// How often a lease of an event may expire before it becomes a dead letter;
+    /// [`MAX_CRASHES_DEFAULT`](super::MAX_CRASHES_DEFAULT) in a new queue, 0 for no limit. A process that ends takes
+    /// all that it works on with it. So an event of which two leases expired, or one if the next one would be the last,
+    /// is received alone, and a worker works on nothing beside it: it lets the jobs that it has end first, and until it
+    /// begins the lease does not count. So what was beside an event that crashes the workers is not given up with it;
+    /// with 1 it is.
     pub fn max_crashes(self, max_crashes: u16) -> Self {
         Self { max_crashes: Some(max_crashes), ..self }
     }
 
-    /// The longest delay before the second attempt, 1 s in a new queue; it doubles with each attempt.
+    /// The longest delay before the second attempt, [`BACKOFF_MIN_DEFAULT`](super::BACKOFF_MIN_DEFAULT) in a new queue;
+    /// it doubles with each attempt.
     pub fn backoff_min(self, backoff_min: Duration) -> Self {
         Self { backoff_min: Some(backoff_min), ..self }
     }
 
-    /// The longest delay before any attempt; 1 h in a new queue.
+    /// The longest delay before any attempt; [`BACKOFF_MAX_DEFAULT`](super::BACKOFF_MAX_DEFAULT) in a new queue.
     pub fn backoff_max(self, backoff_max: Duration) -> Self {
         Self { backoff_max: Some(backoff_max), ..self }
     }
@@ -72,8 +76,8 @@ impl ConfigChange {
         Self { events_max: Some(events_max), ..self }
     }
 
-    /// How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is forgotten early: while it
-    /// remembers that many, an event with another one is refused.
+    /// How many deduplication ids a partition remembers, [`DEDUP_IDS_MAX_DEFAULT`](super::DEDUP_IDS_MAX_DEFAULT) in a
+    /// new queue. None is forgotten early: while it remembers that many, an event with another one is refused.
     pub fn dedup_ids_max(self, dedup_ids_max: u64) -> Self {
         Self { dedup_ids_max: Some(dedup_ids_max), ..self }
     }

@@ -35,9 +35,9 @@ local function bury(id, head, state, reason, err)
   return free_name(id, head) or free_lane(head)
 end
 
--- Removes events that were kept for long enough: up to 100, or twice as many as the step adds. Returns an error.
+-- Removes events that were kept for long enough: up to DONE_MAX, or twice as many as the step adds. Returns an error.
 local function expire_done()
-  local until_when, most = number(NOW - RETENTION), math.max(100, 2 * kept)
+  local until_when, most = number(NOW - RETENTION), math.max(DONE_MAX, 2 * kept)
   local failure, ids = read('ZRANGEBYSCORE', DONE, '-inf', until_when, 'LIMIT', 0, most)
   if failure or #ids == 0 then return failure end
   local failure, heads = read_fields(EVENTS, ids)

@@ -11,11 +11,12 @@ use super::state::{DeadReason, Delivery, EventState, Place};
 use super::vslot::vslot_of;
 use crate::error::{Error, ErrorKind, Result, ensure};
 use crate::step::headers::{Given, Headers};
+use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::reply::{Replies, malformed};
 use crate::step::{Timestamp, When};
 
-/// For how long a deduplication id is remembered by default: five minutes.
-pub(crate) const DEDUP_WINDOW_DEFAULT: Duration = Duration::from_secs(5 * 60);
+/// How long a deduplication id is remembered by default: five minutes.
+pub const DEDUP_WINDOW_DEFAULT: Duration = Duration::from_secs(5 * 60);
 
 /// An event to publish.
 ///
@@ -95,8 +96,8 @@ impl NewEvent {
         Self { dedup_id: Some(id.as_ref().into()), ..self }
     }
 
-    /// How long the id is remembered, even if the event has ended; five minutes by default. The id of an event that is
-    /// cancelled is free at once.
+    /// How long the id is remembered, even if the event has ended; [`DEDUP_WINDOW_DEFAULT`] by default. The id of an
+    /// event that is cancelled is free at once.
     pub fn dedup_window(self, window: Duration) -> Self {
         Self { dedup_window: window, ..self }
     }
@@ -138,7 +139,7 @@ impl NewEvent {
         }
         if let Some(id) = &self.dedup_id {
             limits::dedup_id(id)?;
-            let most = limits::DEDUP_WINDOW_MAX;
+            let most = DEDUP_WINDOW_MAX;
             let window = self.dedup_window;
             ensure!(window <= most, "the deduplication window is {window:?}; {most:?} are allowed");
         }
@@ -192,7 +193,7 @@ impl NewEvent {
     }
 }
 
-/// Flags of a head, as in `partition.lua`, which has one more: an event that was cancelled in a long lane.
+/// Flags of a head: whether the event has a key, and a deduplication id, and whether its body lies in a hash of its own.
 pub(super) mod flag {
     pub(crate) const KEYED: u8 = 1;
     pub(crate) const NAMED: u8 = 2;

@@ -57,8 +57,8 @@ impl Extend {
     /// configuration says.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no deliveries or more than 1,000, and for a lease below a millisecond
-    /// or above 100 years.
+    /// `INVALID_ARGUMENT` for no deliveries or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a lease
+    /// below a millisecond or above [`DELAY_MAX`](super::DELAY_MAX).
     pub fn new(partition: Partition, held: Vec<Receipt>, lease: Option<Duration>) -> Result<Self> {
         limits::step(held.len())?;
         lease.map_or(Ok(()), limits::lease)?;

@@ -35,7 +35,7 @@ for i, id in ipairs(ids) do
     local failure, more = return_event(reply, id, head, states[i])
     if failure then return failure end
     bytes = bytes + more
-    if bytes > BYTES_MAX then break end
+    if bytes > STEP_BYTES_MAX then break end
   end
 end
 return reply

@@ -20,7 +20,7 @@ impl Fetch {
     /// Reads these events of this partition, of any generation.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no ids or more than 1,000.
+    /// `INVALID_ARGUMENT` for no ids or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX).
     pub fn new(partition: Partition, ids: Vec<EventId>) -> Result<Self> {
         limits::step(ids.len())?;
         Ok(Self { partition, ids })
@@ -35,7 +35,7 @@ impl Operation for Fetch {
         ["../step/commands.lua", "partition.lua", "look.lua", "records.lua", "fetch.lua"]
     );
     /// The events of the first ids, nothing for one that is not there: all of them, or up to the one with which long
-    /// bodies have more than 8 MiB.
+    /// bodies have more than [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX).
     type Output = Vec<Option<Event>>;
     const IDEMPOTENT: bool = true;
 

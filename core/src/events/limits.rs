@@ -5,50 +5,60 @@ use std::time::Duration;
 
 use super::id::EventId;
 use crate::error::{Result, ensure};
-pub(crate) use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::{Timestamp, When};
 
 /// The most partitions of a queue.
-pub(crate) const PARTITIONS_MAX: u16 = 1_024;
+pub const PARTITIONS_MAX: u16 = 1_024;
 
 /// The highest rate, in events a second, and burst, in events.
-pub(crate) const RATE_MAX: u64 = 1_000_000_000;
+pub const RATE_MAX: u64 = 1_000_000_000;
+
+/// The highest `events_max` and `dedup_ids_max` of a partition and `concurrency` of a queue: 2^53 - 1.
+pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
 /// The most bytes of a key.
-pub(crate) const KEY_BYTES_MAX: usize = 256;
+pub const KEY_BYTES_MAX: usize = 256;
 
 /// The most bytes of a deduplication id.
-pub(crate) const DEDUP_ID_BYTES_MAX: usize = 128;
+pub const DEDUP_ID_BYTES_MAX: usize = 128;
 
 /// The most bytes of a payload.
-pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 << 20;
+pub const PAYLOAD_BYTES_MAX: usize = 16 << 20;
 
-/// The most events of one step.
-pub(crate) const STEP_EVENTS_MAX: usize = 1_000;
+/// The most events of one step; a call with more takes several steps.
+pub const STEP_EVENTS_MAX: usize = 1_000;
 
-/// The most events that are published with the end of a delivery.
-pub(crate) const FOLLOWING_MAX: usize = 100;
+/// The most events that are published with the end of a delivery, by
+/// [`ack_with`](super::EventQueue::ack_with).
+pub const FOLLOWING_EVENTS_MAX: usize = 100;
 
-/// The most bytes of the events of one step.
-pub(crate) const STEP_BYTES_MAX: usize = 8 << 20;
+/// The most bytes of the events that one step publishes or returns, unless it is one event.
+pub const STEP_BYTES_MAX: usize = 8 << 20;
 
-/// The most bytes that are kept of what went wrong.
-pub(crate) const ERR_BYTES_MAX: usize = 1 << 10;
+/// The most bytes that are kept of what went wrong: the last ones.
+pub const ERR_BYTES_MAX: usize = 1 << 10;
 
-/// The longest delay, lease and time to live: 100 years.
-pub(crate) const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);
+/// The longest delay, backoff, lease, time to live and retention: 100 years.
+pub const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);
+
+/// The most events of one receive.
+pub const RECEIVE_EVENTS_MAX: usize = 1_000;
 
 /// The most events of a page.
-pub(crate) const LIST_EVENTS_MAX: usize = 1_000;
+pub const PAGE_MAX: usize = 1_000;
 
-/// The events of a page by default.
-pub(crate) const LIST_EVENTS_DEFAULT: usize = 100;
+/// The number of events of a page by default.
+pub const PAGE_DEFAULT: usize = 100;
+
+/// How many cancelled events a partition remembers, each for ten minutes.
+pub const CANCELLED_MAX: usize = 100_000;
+
+/// The latest time of an event, in milliseconds since the Unix epoch: the end of the year 2199. In microseconds, later
+/// times are not exact in a script.
+pub const TIME_MS_MAX: u64 = 7_258_118_399_999;
 
 /// Behind all times, in microseconds: scripts count up to here.
 pub(super) const TIME_US_MAX: Timestamp = (1 << 53) - 1;
-
-/// The end of the year 2199: in microseconds, later times are not exact in a script.
-pub(super) const TIME_MS_MAX: u64 = 7_258_118_400_000;
 
 pub(super) fn key(key: &[u8]) -> Result<()> {
     let bytes = key.len();
@@ -106,7 +116,7 @@ pub(super) fn when(when: When) -> Result<()> {
     when.check_unit()?;
     match when {
         When::At(ms) => {
-            ensure!(ms < TIME_MS_MAX, "the time {ms} ms is behind the year 2199");
+            ensure!(ms <= TIME_MS_MAX, "the time {ms} ms is behind the year 2199");
             Ok(())
         }
         When::After(length) => delay("delay", length),

@@ -53,7 +53,7 @@ for i, id in ipairs(ids) do
   local failure, more = return_event(reply, id, heads[i], states[i])
   if failure then return failure end
   bytes = bytes + more
-  if ids[i + 1] and (i == limit or bytes > BYTES_MAX) then
+  if ids[i + 1] and (i == limit or bytes > STEP_BYTES_MAX) then
     reply[1], reply[2] = at, id
     break
   end

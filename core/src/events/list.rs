@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::id::EventId;
-use super::limits::{LIST_EVENTS_DEFAULT, LIST_EVENTS_MAX, STEP_BYTES_MAX};
+use super::limits::{PAGE_DEFAULT, PAGE_MAX, STEP_BYTES_MAX};
 use super::partition::Partition;
 use super::state::EventState;
 use super::{embedded, limits};
@@ -103,18 +103,15 @@ impl EventQuery {
         Self { after: Some(position.into()), ..self }
     }
 
-    /// At most this many events; 100 by default, at most 1,000.
+    /// At most this many events; [`PAGE_DEFAULT`] by default, at most [`PAGE_MAX`].
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
     /// The first page of these, as a step takes it.
     pub(super) fn listing(&self, state: EventState) -> Result<Listing> {
-        let limit = self.limit.unwrap_or(LIST_EVENTS_DEFAULT);
-        ensure!(
-            (1..=LIST_EVENTS_MAX).contains(&limit),
-            "a page has 1 to {LIST_EVENTS_MAX} events, not {limit}"
-        );
+        let limit = self.limit.unwrap_or(PAGE_DEFAULT);
+        ensure!((1..=PAGE_MAX).contains(&limit), "a page has 1 to {PAGE_MAX} events, not {limit}");
         lane_key(state, self.key.as_deref())?;
         let is_timed = self.since.is_some() || self.before.is_some();
         ensure!(
@@ -194,8 +191,8 @@ impl List {
     /// Lists a page of this partition, of its generation or an earlier one; of any if that is 0.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without its key or
-    /// with time limits, and for others with a key.
+    /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`]; for events that are behind another one without its
+    /// key or with time limits, and for others with a key.
     pub fn new(partition: Partition, state: EventState, query: &EventQuery) -> Result<Self> {
         Ok(Self::of(partition, query.listing(state)?))
     }

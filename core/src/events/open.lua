@@ -45,6 +45,6 @@ if ARGV[3] ~= '' and tonumber(revision) < tonumber(ARGV[3]) then
   redis.call('HSET', ROOT, 'revision', revision, 'config', config)
   configure(config)
   -- All that wait look again: they may receive what the configuration before did not let them.
-  if not PAUSED then redis.pcall('PUBLISH', CHANNEL, '1000') end
+  if not PAUSED then redis.pcall('PUBLISH', CHANNEL, WAKE_ALL) end
 end
 return {tonumber(revision), config, map}

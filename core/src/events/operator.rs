@@ -55,16 +55,17 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// Events that are [behind](EventState::Behind) another one are listed by its key, in the order in which they come;
     /// a page after an event that no longer exists begins with the first one. A page may hold fewer events than its
-    /// limit and still have a next one: it ends when its payloads exceed 8 MiB, and leaves out what was cancelled in a
-    /// long lane. Events are as the last step left them, as for a [`fetch`](Self::fetch).
+    /// limit and still have a next one: it ends when its payloads exceed [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), and
+    /// leaves out what was cancelled in a long lane. Events are as the last step left them, as for a
+    /// [`fetch`](Self::fetch).
     ///
     /// The pages together have each event once that is in the state for as long as they are read, also if the queue is
     /// [resharded](Self::reshard) meanwhile. An event that was ready or behind another one is scheduled by its time once
     /// it has moved, until a consumer receives; while the events of a key move, its list of those behind may be empty.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without a key or with
-    /// time limits, and for others with a key; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`](super::PAGE_MAX); for events that are behind another
+    /// one without a key or with time limits, and for others with a key; `WRONG_TYPE` if a key holds something else.
     pub fn list(&self, state: EventState, query: EventQuery) -> M::Reply<EventPage> {
         self.call("events.list", query.listing(state), async |calls, listing| {
             calls.list(listing).await
@@ -118,7 +119,7 @@ impl<M: Mode> EventQueue<M> {
     /// `INVALID_ARGUMENT` for a filter with a maximum of 0 or a rate outside its limits; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
+    /// The call takes steps of up to [`STEP_EVENTS_MAX`] dead letters each: after an error some may have been redriven.
     pub fn redrive_all(&self, filter: RedriveFilter) -> M::Reply<u64> {
         let checked = filter.check().map(|()| filter);
         self.call("events.redrive_all", checked, async |calls, filter| {
@@ -154,7 +155,7 @@ impl<M: Mode> EventQueue<M> {
     /// time limit, and for others with a key; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// The call takes steps of up to 1,000 events each: after an error some may have been removed.
+    /// The call takes steps of up to [`STEP_EVENTS_MAX`] events each: after an error some may have been removed.
     pub fn purge(&self, state: EventState, filter: PurgeFilter) -> M::Reply<u64> {
         self.call("events.purge", filter.range(state), async |calls, range| {
             calls.purge(range).await

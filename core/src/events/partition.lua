@@ -48,18 +48,14 @@ local LAYOUT = 'events.v1'
 
 -- An id is 12 bytes, higher ones first: the generation of the partition (4), the sequence in it (6), and the part of
 -- the key space (2).
--- A head begins with HEAD: the format 1, flags, and four times in microseconds since 1970: when it fires, when it was
--- published, when it expires unless it was delivered by then (0 for never), and until when its name is remembered.
+-- A head begins with HEAD: the format 1, flags (KEYED, NAMED, LONG), and four times in microseconds since 1970: when it
+-- fires, when it was published, when it expires unless it was delivered by then (0 for never), and until when its name
+-- is remembered.
 -- Then a name: length (2) and bytes of the key, length (1) and bytes of the deduplication id. Then the length of the
 -- body (4).
 local HEAD = '>BBI8I8I8I8'
 local HEAD_BYTES, EXPIRES_AT = 34, 19
--- Flags of a head.
-local KEYED, NAMED, LONG = 1, 2, 4
 
-local SEQUENCE_BASE = 1767225600000000 -- 2026 began, in microseconds
-local PERIOD = 600000000
-local CLOCK_AHEAD_MAX = 60000000
 -- For how many milliseconds from the beginning of a period its replies may be asked for.
 local OPS_KEPT = (2 * PERIOD + CLOCK_AHEAD_MAX) / 1000
 

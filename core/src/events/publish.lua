@@ -54,7 +54,7 @@ reply = {NOW, first}
 -- Decides what a name that an event asks for means: returns an error, and whether the event is added.
 local function claim_name(i, name, if_taken)
   local failure, holder
-  if not forgotten then failure, forgotten = use_names().forget(math.max(100, 2 * total)) end
+  if not forgotten then failure, forgotten = use_names().forget(math.max(FORGOTTEN_MAX, 2 * total)) end
   if failure then return failure end
   failure, holder = use_names().holder(name, done)
   if failure then return failure end

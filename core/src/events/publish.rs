@@ -62,8 +62,8 @@ impl Publish {
     /// Adds these events.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for events beyond their limits, for no events or more than 1,000, and for a deduplication id
-    /// that is used twice.
+    /// `INVALID_ARGUMENT` for events beyond their limits, for no events or more than
+    /// [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a deduplication id that is used twice.
     pub fn new(partition: Partition, op: Op, events: Vec<NewEvent>, drawn: u16) -> Result<Self> {
         limits::step(events.len())?;
         Self::of(partition, op, events, drawn, None)

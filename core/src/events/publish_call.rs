@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use super::config::Config;
 use super::map::{even_ranges, text_of};
 use super::partition::Partition;
-use super::{EventQueue, IfExists, NewEvent, publish};
+use super::{EventQueue, IfExists, NewEvent, embedded, publish};
 use crate::client::Mode;
 use crate::error::{Error, ErrorKind, Result, ensure};
-use crate::step::{ByteList, Invocation, Script, has_tag};
+use crate::step::{ByteList, Invocation, Script, State, has_tag};
 
 impl<M: Mode> EventQueue<M> {
     /// Makes a command that publishes an event, for a transaction of your own: a change of data on the same Redis and
@@ -74,36 +74,39 @@ impl<M: Mode> EventQueue<M> {
 }
 
 /// The scripts that it may take, each a function of a partition; the last file calls them.
-static SCRIPT: Script = Script::new(concat!(
-    include_str!("../step/commands.lua"),
-    "local function partition(root)\nlocal KEYS, ARGV, steps = {root}, nil, {}\n",
-    include_str!("partition.lua"),
-    include_str!("look.lua"),
-    include_str!("records.lua"),
-    include_str!("lanes.lua"),
-    include_str!("names.lua"),
-    include_str!("ends.lua"),
-    include_str!("retry.lua"),
-    include_str!("withdraw.lua"),
-    include_str!("end.lua"),
-    include_str!("commit.lua"),
-    "function steps.open()\n",
-    include_str!("open.lua"),
-    "end\nfunction steps.delete()\n",
-    include_str!("delete.lua"),
-    "end\nfunction steps.leave()\n",
-    include_str!("reshard/leave.lua"),
-    "end\nfunction steps.arrive()\n",
-    include_str!("reshard/arrive.lua"),
-    "end\nfunction steps.export()\n",
-    include_str!("reshard/export.lua"),
-    "end\nfunction steps.import()\n",
-    include_str!("reshard/import.lua"),
-    "end\nfunction steps.publish()\n",
-    include_str!("publish.lua"),
-    "end\nreturn function(step, args)\nARGV = args\nreturn steps[step]()\nend\nend\n",
-    include_str!("publish_call.lua"),
-));
+static SCRIPT: Script = Script::new(
+    <embedded::State as State>::constants,
+    concat!(
+        include_str!("../step/commands.lua"),
+        "local function partition(root)\nlocal KEYS, ARGV, steps = {root}, nil, {}\n",
+        include_str!("partition.lua"),
+        include_str!("look.lua"),
+        include_str!("records.lua"),
+        include_str!("lanes.lua"),
+        include_str!("names.lua"),
+        include_str!("ends.lua"),
+        include_str!("retry.lua"),
+        include_str!("withdraw.lua"),
+        include_str!("end.lua"),
+        include_str!("commit.lua"),
+        "function steps.open()\n",
+        include_str!("open.lua"),
+        "end\nfunction steps.delete()\n",
+        include_str!("delete.lua"),
+        "end\nfunction steps.leave()\n",
+        include_str!("reshard/leave.lua"),
+        "end\nfunction steps.arrive()\n",
+        include_str!("reshard/arrive.lua"),
+        "end\nfunction steps.export()\n",
+        include_str!("reshard/export.lua"),
+        "end\nfunction steps.import()\n",
+        include_str!("reshard/import.lua"),
+        "end\nfunction steps.publish()\n",
+        include_str!("publish.lua"),
+        "end\nreturn function(step, args)\nARGV = args\nreturn steps[step]()\nend\nend\n",
+        include_str!("publish_call.lua"),
+    ),
+);
 
 /// The source as it is sent with each event: without comments and indents, which are a third of it.
 fn source() -> &'static str {

@@ -13,7 +13,6 @@
 -- was looked at behind it.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
-local PURGED_MAX = 1000
 local PLACES = {scheduled = SCHEDULED, ready = READY, retry = RETRY, dead = DEAD, done = DONE}
 
 local failure, reply = begin(ARGV[2], ARGV[3])
@@ -26,15 +25,15 @@ local place, failure = PLACES[ARGV[4]], nil
 local ids, heads, upto, begun, last_at, last_id, _
 if place then
   local is_past = place == READY or place == DEAD or place == DONE
-  failure, ids, _, begun, last_at, last_id = span(place, 6, PURGED_MAX, is_past)
+  failure, ids, _, begun, last_at, last_id = span(place, 6, STEP_EVENTS_MAX, is_past)
   if failure then return failure end
   failure, heads = read_fields(EVENTS, ids)
   failure = failure or check_heads(ids, heads)
 else
   begun = tonumber(ARGV[7])
   if begun == 0 then begun = NOW end
-  failure, ids, heads, upto = behind_of(ARGV[5], 0, PURGED_MAX)
-  if not failure and #ids == PURGED_MAX then last_at, last_id = 0, ids[PURGED_MAX] end
+  failure, ids, heads, upto = behind_of(ARGV[5], 0, STEP_EVENTS_MAX)
+  if not failure and #ids == STEP_EVENTS_MAX then last_at, last_id = 0, ids[STEP_EVENTS_MAX] end
 end
 if failure then return failure end
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::embedded;
+use super::limits::STEP_EVENTS_MAX;
 use super::list::lane_key;
 use super::op::Op;
 use super::partition::Partition;
@@ -11,9 +12,6 @@ use super::walk::Span;
 use crate::error::{Result, ensure};
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
-
-/// How many events a step removes at most.
-pub(super) const PURGE_EVENTS_MAX: usize = 1_000;
 
 /// Which events of a state to remove; by default all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +129,7 @@ impl Operation for Purge {
 
     fn decode(&self, reply: Reply) -> Result<Purged> {
         let mut replies = reply.list()?;
-        let removed = replies.next()?.count(PURGE_EVENTS_MAX)?;
+        let removed = replies.next()?.count(STEP_EVENTS_MAX)?;
         let left = self.range.span.decode_left(replies)?;
         Ok(Purged { removed, left: left.map(|span| PurgeRange { span, ..self.range.clone() }) })
     }

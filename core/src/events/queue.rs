@@ -12,6 +12,7 @@ use super::partition::Partition;
 use super::receive::Suspects;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
+use super::run::Events;
 use super::{
     Cancel, Cancelled, Config, ConfigChange, End, Event, EventId, Extend, Held, IfExists, NewEvent,
     Publish, Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement,
@@ -116,8 +117,9 @@ impl<M: Mode> EventQueue<M> {
     /// [`CALL_BYTES_MAX`] bytes.
     ///
     /// # Delivery
-    /// The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and several for more: after
-    /// an error some of these steps may have been done.
+    /// The events of each partition take one atomic step for up to [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX) events
+    /// and [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), and several for more: after an error some of these steps may have
+    /// been done.
     pub fn publish_many(
         &self,
         events: impl IntoIterator<Item = NewEvent>,
@@ -128,11 +130,12 @@ impl<M: Mode> EventQueue<M> {
 
     /// Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
     /// configuration says. No other consumer gets them until they [fail](Self::nack) or the lease expires. Fewer than
-    /// `max` mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps were not
-    /// enough for all that had become due.
+    /// `max` mean that no other event may be received now, that these have more than
+    /// [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), or that 256 steps were not enough for all that had become due.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above [`RECEIVE_EVENTS_MAX`](super::RECEIVE_EVENTS_MAX); `WRONG_TYPE` if
+    /// a key holds something else.
     ///
     /// # Delivery
     /// At least once. After `CONNECTION_LOST` or `TIMEOUT` events may have been leased that no caller received: they
@@ -151,7 +154,7 @@ impl<M: Mode> EventQueue<M> {
 
     /// A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See [`Worker`].
     pub fn worker(&self) -> Worker<M> {
-        Worker::new(self.clone())
+        Worker::new(Events { queue: self.clone() }, Default::default())
     }
 
     /// Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
@@ -170,10 +173,10 @@ impl<M: Mode> EventQueue<M> {
     /// configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
     /// its key wait until then.
     ///
-    /// The last 1,024 bytes of `err` are kept.
+    /// The last [`ERR_BYTES_MAX`](super::ERR_BYTES_MAX) bytes of `err` are kept.
     ///
     /// # Errors
-    /// As [`ack`](Self::ack); `INVALID_ARGUMENT` for a time above 100 years.
+    /// As [`ack`](Self::ack); `INVALID_ARGUMENT` for a time above [`DELAY_MAX`](super::DELAY_MAX).
     pub fn nack(
         &self,
         delivery: impl Into<Receipt>,
@@ -236,7 +239,7 @@ impl<M: Mode> EventQueue<M> {
     /// Ends many deliveries, each as specified, and returns the result for each, in order.
     ///
     /// # Errors
-    /// As [`ack_many`](Self::ack_many); `INVALID_ARGUMENT` for a time above 100 years.
+    /// As [`ack_many`](Self::ack_many); `INVALID_ARGUMENT` for a time above [`DELAY_MAX`](super::DELAY_MAX).
     pub fn settle_many(
         &self,
         ends: impl IntoIterator<Item = Settlement>,
@@ -268,8 +271,8 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), in which case the delivery has not ended and no
     /// follow-up event of its partition was added, but those of other partitions may have been; `LEASE_LOST` also for an
-    /// event that has ended, since its follow-up events can no longer be published. `INVALID_ARGUMENT` for more than 100
-    /// events; nothing was done then.
+    /// event that has ended, since its follow-up events can no longer be published. `INVALID_ARGUMENT` for more than
+    /// [`FOLLOWING_EVENTS_MAX`](super::FOLLOWING_EVENTS_MAX) events; nothing was done then.
     ///
     /// # Delivery
     /// In a queue with several partitions, follow-up events with other keys may belong to another partition than the
@@ -287,9 +290,9 @@ impl<M: Mode> EventQueue<M> {
         let checked = check_all(events).and_then(|events| {
             let count = events.len();
             ensure!(
-                count <= limits::FOLLOWING_MAX,
+                count <= limits::FOLLOWING_EVENTS_MAX,
                 "{count} events follow from one; {} are allowed",
-                limits::FOLLOWING_MAX
+                limits::FOLLOWING_EVENTS_MAX
             );
             Publish::check(&events)?;
             Ok(events)
@@ -303,7 +306,8 @@ impl<M: Mode> EventQueue<M> {
     /// each whether it is still held.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a lease below a millisecond or above 100 years, and more than [`CALL_ITEMS_MAX`] events.
+    /// `INVALID_ARGUMENT` for a lease below a millisecond or above [`DELAY_MAX`](super::DELAY_MAX), and more than
+    /// [`CALL_ITEMS_MAX`] events.
     pub fn extend<D: Into<Receipt>>(
         &self,
         deliveries: impl IntoIterator<Item = D>,
@@ -377,7 +381,7 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a delay above 100 years.
+    /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a delay above [`DELAY_MAX`](super::DELAY_MAX).
     pub fn reschedule(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,

@@ -12,16 +12,12 @@
 --                     before which a lease that runs out is not counted; 0 for none
 -- Returns {until when they are leased, events that are ready still, in how many microseconds the next one may come
 -- (-1 for never, 0 if this step left something undone), the place of the process among those that wait (-1 if it does
--- not, PLACES if it is none of the first), how many schedules need more ticks, 1 if events are ready that the rate alone
+-- not, WAITING_PLACES if it is none of the first), how many schedules need more ticks, 1 if events are ready that the rate alone
 -- holds up}, the ids of these schedules, and of each event what return_event() says behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
-local DUE_MAX, LATE_MAX, SKIPPED_MAX, TICKS_MAX = 1000, 100, 1000, 100
--- After how many microseconds to look again whether a part of the key space is still on its way.
-local FROZEN_LOOK = 1000000
--- How many of those that wait have an eye on what is due next; after how many microseconds one is gone that has not
--- looked, and how many of these a step forgets.
-local PLACES, GONE_AFTER, GONE_MAX = 3, 15000000, 100
+-- After how many microseconds one of those that wait is gone that has not looked, and how many of these a step forgets.
+local GONE_AFTER, GONE_MAX = 15000000, 100
 
 local failure, before = begin(ARGV[2], ARGV[3])
 if failure then return failure end
@@ -101,10 +97,10 @@ if ticks then
     local failure, fired = schedules.fire(id, schedule)
     if failure then return failure end
     if not fired then
-      look_at, needs_ticks = NOW + schedules.REFILL_AGAIN, true
+      look_at, needs_ticks = NOW + REFILL_AGAIN, true
     elseif first and first > NOW and schedules.is_ahead(schedule) then
       -- Nothing has come yet, as its ticks are those of a clock that was ahead.
-      look_at, needs_ticks = math.min(first, NOW + schedules.REFILL_AGAIN), true
+      look_at, needs_ticks = math.min(first, NOW + REFILL_AGAIN), true
     else
       look_at, needs_ticks = schedule.ticks[1], schedules.is_running_out(schedule)
     end
@@ -242,7 +238,7 @@ while not is_full and #taken < most do
       bytes = bytes + more
       gather('ZADD', LEASED, number(NOW + lease), id)
       taken[#taken + 1] = id
-      is_full = is_full or bytes > BYTES_MAX
+      is_full = is_full or bytes > STEP_BYTES_MAX
     end
     if is_full then break end
   end
@@ -287,8 +283,8 @@ if process ~= '' then
     if #gone > 0 then redis.pcall('ZREM', WAITING, unpack(gone)) end
     redis.pcall('ZADD', WAITING, number(NOW), process)
     redis.pcall('PEXPIRE', WAITING, 2 * GONE_AFTER / 1000)
-    reply[4] = PLACES
-    for i, other in ipairs(redis.pcall('ZRANGE', WAITING, 0, PLACES - 1)) do
+    reply[4] = WAITING_PLACES
+    for i, other in ipairs(redis.pcall('ZRANGE', WAITING, 0, WAITING_PLACES - 1)) do
       if other == process then reply[4] = i - 1 end
     end
   else

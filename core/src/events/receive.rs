@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::config::micros;
 use super::event::Event;
 use super::id::EventId;
+use super::limits::RECEIVE_EVENTS_MAX;
 use super::op::Op;
 use super::partition::Partition;
 use super::state::EventState;
@@ -13,9 +14,6 @@ use super::{embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
-
-/// The most events of one receive.
-pub(crate) const RECEIVE_EVENTS_MAX: usize = 1_000;
 
 /// Tells one delivery of an event from all others; the same for all events of one receive.
 pub type Token = [u8; 8];
@@ -78,7 +76,7 @@ pub(super) struct Waits {
 }
 
 /// How many of the processes that wait have an eye on what is due next.
-pub(super) const PLACES: u32 = 3;
+pub(super) const WAITING_PLACES: u32 = 3;
 
 /// What a [`Receive`] took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,8 +102,8 @@ impl Receive {
     /// whose lease has expired are tried again.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and a lease below a millisecond or above
-    /// 100 years.
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above [`RECEIVE_EVENTS_MAX`], and a lease below a millisecond or above
+    /// [`DELAY_MAX`](super::DELAY_MAX).
     pub fn new(
         partition: Partition,
         op: Op,

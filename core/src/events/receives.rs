@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::calls::Calls;
 use super::key_range::KeyRange;
-use super::limits::STEP_BYTES_MAX;
+use super::limits::{RECEIVE_EVENTS_MAX, STEP_BYTES_MAX};
 use super::map::Map;
-use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Suspects, Waits};
+use super::receive::{Suspects, WAITING_PLACES, Waits};
 use super::{Event, EventQueue, HandOn, Partition, Receive};
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::Result;
@@ -133,7 +133,7 @@ pub(super) struct Receives<M: Mode> {
 }
 
 /// What a look at the partitions found.
-pub(super) struct Received {
+pub(crate) struct Received {
     pub(super) events: Vec<Event>,
     pub(super) map: Arc<Map>,
     /// The numbers of the partitions that this was for.
@@ -146,7 +146,7 @@ pub(super) struct Received {
 }
 
 /// How much later each process after the first looks when an event is due that nobody has taken.
-const APART: Duration = Duration::from_millis(25);
+pub(super) const ALARM_APART: Duration = Duration::from_millis(25);
 
 /// How often one receive goes on with a partition whose step has left something undone.
 const AGAIN_MAX: usize = 256;
@@ -225,8 +225,8 @@ impl<M: Mode> Receives<M> {
             }
             topics.iter().for_each(|topic| waiting.used(topic));
             let place = place.unwrap_or(0);
-            if let Some(next_in) = next_in.filter(|_| place < PLACES) {
-                client.wake_after(&topics[0], Duration::from_micros(next_in) + APART * place);
+            if let Some(next_in) = next_in.filter(|_| place < WAITING_PLACES) {
+                client.wake_after(&topics[0], Duration::from_micros(next_in) + ALARM_APART * place);
             }
         }
         Ok(())

@@ -10,10 +10,6 @@ local STATE_BYTES = 16
 local ASKED_TO_STOP, RAN_OUT, SETTLED, KEPT, UNBEGUN = 1, 2, 4, 8, 16
 local REJECTED, EXHAUSTED, CRASHED = 1, 2, 3
 
--- Longer bodies lie in a hash of their own, so that a step reads them only where it returns them; and it returns no
--- more events once those have more bytes than the second says.
-local SHORT_MAX, BYTES_MAX = 256, 8 * 1024 * 1024
-
 -- Each `step`th element of a list, from one on.
 local function every(list, from, step)
   local some = {}

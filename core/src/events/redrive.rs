@@ -43,7 +43,8 @@ impl Redrive {
     /// Redrives these events.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for an event that is listed twice.
+    /// `INVALID_ARGUMENT` for no events or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for an event that
+    /// is listed twice.
     pub fn new(partition: Partition, op: Op, ids: Vec<EventId>) -> Result<Self> {
         limits::step(ids.len())?;
         limits::distinct(&ids)?;

@@ -15,8 +15,6 @@
 -- was looked at behind it.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
-local LOOKED_MAX = 1000
-
 local failure, reply = begin(ARGV[2], ARGV[3])
 if failure then return failure end
 local slot, step = ARGV[2], tonumber(ARGV[3])

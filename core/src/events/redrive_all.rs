@@ -60,8 +60,8 @@ impl RedriveFilter {
         Self { max: Some(max), ..self }
     }
 
-    /// At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire later, one after the
-    /// other, so nobody has to stay for it. Each call counts from its own beginning.
+    /// At this rate, 1 to [`RATE_MAX`](super::RATE_MAX) a second, instead of all now: those that have to wait fire
+    /// later, one after the other, so nobody has to stay for it. Each call counts from its own beginning.
     pub fn per_second(self, per_second: u64) -> Self {
         Self { per_second: Some(per_second), ..self }
     }
@@ -152,7 +152,8 @@ impl RedriveAll {
     /// Redrives up to `max` of these dead letters. A step looks for those that match the filter among 1,000.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and for a rate outside its limits.
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a rate outside
+    /// its limits.
     pub fn new(partition: Partition, op: Op, filter: &RedriveFilter, max: usize) -> Result<Self> {
         filter.check()?;
         Self::of(partition, op, filter.range(), max)

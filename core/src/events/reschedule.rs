@@ -42,7 +42,8 @@ impl Reschedule {
     /// Reschedules these events to this time.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for a time that is too late.
+    /// `INVALID_ARGUMENT` for no events or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a time that
+    /// is too late.
     pub fn new(partition: Partition, ids: Vec<EventId>, at: When) -> Result<Self> {
         limits::step(ids.len())?;
         limits::when(at)?;

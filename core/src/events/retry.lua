@@ -15,12 +15,12 @@ end
 local chance
 
 local function seed_with(seed)
-  chance = seed % 2147483646 + 1
+  chance = seed % (CHANCE_MODULUS - 1) + 1
 end
 
 -- After how many microseconds an event is tried again that was delivered so often: up to twice as long each time.
 local function backoff(attempts)
   local most = math.min(BACKOFF_MAX, BACKOFF_MIN * 2 ^ math.min(attempts - 1, 60))
-  chance = chance * 48271 % 2147483647
-  return math.floor(most * chance / 2147483647)
+  chance = chance * CHANCE_FACTOR % CHANCE_MODULUS
+  return math.floor(most * chance / CHANCE_MODULUS)
 end

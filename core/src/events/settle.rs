@@ -74,8 +74,8 @@ impl Settle {
     /// Ends these deliveries; `seed` decides when those that failed are tried again.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no deliveries or more than 1,000, for an event that is listed twice, and for delays that
-    /// are too long.
+    /// `INVALID_ARGUMENT` for no deliveries or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), for an event that
+    /// is listed twice, and for delays that are too long.
     pub fn new(partition: Partition, ends: Vec<Settlement>, seed: u32) -> Result<Self> {
         limits::step(ends.len())?;
         limits::distinct(ends.iter().map(|end| &end.receipt.id))?;

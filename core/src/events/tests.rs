@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::{DEDUP_WINDOW_MAX, DELAY_MAX, PAYLOAD_BYTES_MAX, RATE_MAX, STEP_EVENTS_MAX};
 use super::redrive_all::RedriveRange;
 use super::*;
 use crate::error::{ErrorKind, Result};

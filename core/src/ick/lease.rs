@@ -14,14 +14,12 @@ use crate::step::limits::first_of;
 use crate::worker::ids;
 use crate::worker::lease::{Held, Lease};
 
-/// A term has to be at least this long.
-const TTL_MIN: Duration = Duration::from_millis(1);
-/// And at most this: a crashed consumer's lease must run out while somebody still cares.
-const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest lease of a consumer: that of a crashed one has to expire while somebody still cares.
+pub const LEASE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn ttl_ms(ttl: Duration) -> Result<u64> {
     ensure!(
-        (TTL_MIN..=TTL_MAX).contains(&ttl),
+        (Duration::from_millis(1)..=LEASE_MAX).contains(&ttl),
         "the lease's term is {ttl:?}; it has to be between a millisecond and a day"
     );
     Ok(ttl.as_millis() as u64)

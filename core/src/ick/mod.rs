@@ -28,7 +28,7 @@ pub use channel::{IckChannel, SHARDS_MAX};
 pub use commit::Commit;
 pub use delete::Delete;
 pub use exchange::Exchange;
-pub use lease::ConsumerLease;
+pub use lease::{ConsumerLease, LEASE_MAX};
 pub use name::{Name, Token};
 pub use peek::{Peek, Set};
 pub use release::Release;

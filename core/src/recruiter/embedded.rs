@@ -2,10 +2,15 @@
 
 use std::sync::Mutex;
 
-use super::law::Jobs;
+use super::law::{
+    ASK_ALL_US, ASK_ALL_US_MAX, ASK_US_MAX, BUSY_US_MAX, CLOCK_STEP_US, Jobs, PAUSE_US_MIN,
+    WAIT_US_MAX,
+};
+use super::new_job::{BACKOFF_MAX, BURST_MAX, INTERVAL_US_MAX, JOBS_MAX, RUNNING_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
-use crate::step::{self, Snapshot};
+use crate::step::limits::INTEGER_MAX;
+use crate::step::{self, Constants, Snapshot, constants};
 
 /// What the embedded engine keeps for one recruiter.
 #[derive(Default)]
@@ -24,6 +29,24 @@ impl State {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            ASK_ALL_US,
+            ASK_ALL_US_MAX,
+            ASK_US_MAX,
+            BACKOFF_MAX,
+            BURST_MAX,
+            BUSY_US_MAX,
+            CLOCK_STEP_US,
+            INTEGER_MAX,
+            INTERVAL_US_MAX,
+            JOBS_MAX,
+            PAUSE_US_MIN,
+            RUNNING_MAX,
+            WAIT_US_MAX,
+        ]
     }
 
     fn replay(&self, _: &[u8], _: Option<u64>) -> Result<()> {

@@ -10,21 +10,21 @@ use super::report::JobReport;
 use crate::step::Timestamp;
 
 /// How far a clock may be behind the latest time seen and is taken to stand still; further, it was set back.
-const CLOCK_STEP_US: u64 = 2_000_000;
+pub(super) const CLOCK_STEP_US: u64 = 2_000_000;
 
 /// How far ahead a process is told to ask again because of one job, and because of all processes.
-const ASK_US_MAX: u64 = 5_000_000;
-const ASK_ALL_US_MAX: u64 = 120_000_000;
+pub(super) const ASK_US_MAX: u64 = 5_000_000;
+pub(super) const ASK_ALL_US_MAX: u64 = 120_000_000;
 
 /// How often all processes together ask at most, on average: every two milliseconds.
-const ASK_ALL_US: u64 = 2_000;
+pub(super) const ASK_ALL_US: u64 = 2_000;
 
 /// A pause that is not worth it.
-const PAUSE_US_MIN: u64 = 1_000;
+pub(super) const PAUSE_US_MIN: u64 = 1_000;
 
 /// How long a process waits at most for a job to have a token, and for one that is busy.
-const WAIT_US_MAX: u64 = 60_000_000;
-const BUSY_US_MAX: u64 = 1_000_000;
+pub(super) const WAIT_US_MAX: u64 = 60_000_000;
+pub(super) const BUSY_US_MAX: u64 = 1_000_000;
 
 /// All jobs of a recruiter.
 #[derive(Debug, Default)]

@@ -21,8 +21,8 @@ mod tests;
 
 pub use duty::{Duty, Why};
 pub use new_job::{
-    BUDGET_DEFAULT, BURST_MAX, IDLE_MAX_DEFAULT, JOB_BYTES_MAX, JOBS_MAX, NewJob, RATE_MAX,
-    RUNNING_MAX,
+    BUDGET_DEFAULT, BUDGET_MAX, BURST_MAX, IDLE_MAX, IDLE_MAX_DEFAULT, JOB_BYTES_MAX, JOBS_MAX,
+    LEASE_MAX, LEASE_MIN_DEFAULT, NewJob, RATE_MAX, RUNNING_MAX,
 };
 pub use recruit::{Granted, Recruit, Recruited};
 pub use report::{JobReport, Report};
@@ -58,6 +58,9 @@ use slice::Place;
 
 /// How long an enlistment waits at most for the server's decision, by default.
 pub const DECISION_TIMEOUT_DEFAULT: Duration = Duration::from_millis(20);
+
+/// The longest time that an enlistment can be made to wait for the server's decision.
+pub const DECISION_TIMEOUT_MAX: Duration = Duration::from_secs(1);
 
 /// The longest rest after a slice.
 const REST_MAX: Duration = Duration::from_secs(3_600);
@@ -208,14 +211,14 @@ impl<M: Mode> Recruiter<M> {
         Ok(())
     }
 
-    /// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; [`DECISION_TIMEOUT_DEFAULT`]
-    /// by default. Without a decision by then the enlistment does nothing. A connection that takes longer is there for
-    /// the next one.
+    /// Sets how long an enlistment waits at most for the server's decision, 1 ms to [`DECISION_TIMEOUT_MAX`];
+    /// [`DECISION_TIMEOUT_DEFAULT`] by default. Without a decision by then the enlistment does nothing. A connection
+    /// that takes longer is there for the next one.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for anything else.
     pub fn set_decision_timeout(&self, timeout: Duration) -> Result<()> {
-        let allowed = Duration::from_millis(1)..=Duration::from_secs(1);
+        let allowed = Duration::from_millis(1)..=DECISION_TIMEOUT_MAX;
         ensure!(allowed.contains(&timeout), "decision_timeout is {timeout:?}, not 1 ms to 1 s");
         let micros = timeout.as_micros() as u64;
         self.settings.decision_timeout_us.store(micros, Ordering::Relaxed);

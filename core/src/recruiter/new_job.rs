@@ -27,17 +27,25 @@ pub const BUDGET_DEFAULT: Duration = Duration::from_millis(50);
 /// How slowly a job runs at the slowest when it finds nothing to do, by default: once in this time.
 pub const IDLE_MAX_DEFAULT: Duration = Duration::from_secs(10);
 
-const RATE_MIN: f64 = 1.0 / 86_400.0;
-const BUDGET: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(60)];
-const LEASE_MAX: Duration = Duration::from_secs(3_600);
-const LEASE_MIN_DEFAULT: Duration = Duration::from_secs(5);
-const IDLE_MAX: Duration = Duration::from_secs(3_600);
+/// The longest time for one slice.
+pub const BUDGET_MAX: Duration = Duration::from_secs(60);
+
+/// The longest lease of a slice.
+pub const LEASE_MAX: Duration = Duration::from_secs(3_600);
+
+/// The shortest lease of a slice by default, which is 20 times its budget if that is longer.
+pub const LEASE_MIN_DEFAULT: Duration = Duration::from_secs(5);
+
+/// The longest [`idle_max`](NewJob::idle_max).
+pub const IDLE_MAX: Duration = Duration::from_secs(3_600);
+
+/// The longest time between two slices, in microseconds: a day.
+pub(super) const INTERVAL_US_MAX: u64 = 86_400_000_000;
+
+const RATE_MIN: f64 = 1e6 / INTERVAL_US_MAX as f64;
 
 /// How often a rate can be halved.
 pub(super) const BACKOFF_MAX: u32 = 24;
-
-/// The highest number that a count of a report can have: what a double counts exactly.
-pub(super) const COUNT_MAX: u64 = 1 << 53;
 
 /// All draws of the lottery: 53 bits.
 pub(super) const DRAWS: u64 = 1 << 53;
@@ -103,8 +111,8 @@ impl NewJob {
         Self { burst: Some(burst), ..self }
     }
 
-    /// The time for one slice, 1 ms to 60 s; [`BUDGET_DEFAULT`] by default. The handler can see how much is left; it is
-    /// not interrupted.
+    /// The time for one slice, 1 ms to [`BUDGET_MAX`]; [`BUDGET_DEFAULT`] by default. The handler can see how much is
+    /// left; it is not interrupted.
     pub fn budget(self, budget: Duration) -> Self {
         Self { budget, ..self }
     }
@@ -115,13 +123,13 @@ impl NewJob {
         Self { max_running, ..self }
     }
 
-    /// After how long a slice that never ended stops counting against `max_running`, from the budget to an hour; by
-    /// default 20 budgets, and at least 5 s.
+    /// After how long a slice that never ended stops counting against `max_running`, from the budget to [`LEASE_MAX`];
+    /// by default 20 budgets, and at least [`LEASE_MIN_DEFAULT`].
     pub fn lease(self, lease: Duration) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
-    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to an hour.
+    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to [`IDLE_MAX`].
     /// [`IDLE_MAX_DEFAULT`] by default. With 0 it always runs at its full rate.
     pub fn idle_max(self, idle_max: Duration) -> Self {
         Self { idle_max, ..self }
@@ -214,7 +222,7 @@ impl NewJob {
         );
         let budget = self.budget;
         ensure!(
-            (BUDGET[0]..=BUDGET[1]).contains(&budget),
+            (Duration::from_millis(1)..=BUDGET_MAX).contains(&budget),
             "the budget of {id} is {budget:?}, not a millisecond to a minute"
         );
         if let Some(lease) = self.lease {

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use super::duty::{Outcome, Why};
 use super::lottery::Lottery;
-use super::new_job::{COUNT_MAX, DRAWS, JOBS_MAX, NewJob};
+use super::new_job::{DRAWS, JOBS_MAX, NewJob};
 use super::recruit::{Granted, Recruited};
 use super::report::JobReport;
 use crate::error::Result;
 use crate::runtime::sync::lock;
+use crate::step::limits::INTEGER_MAX;
 
 /// The first ask of a process is at a random time within this after it began.
 const FIRST_US: u64 = 5_000_000;
@@ -210,7 +211,7 @@ impl Pacer {
         for (name, count) in counts.into_iter().chain(has_overrun.then_some(("overran", 1))) {
             if count > 0 {
                 let sum = tally.counts.entry(name).or_default();
-                *sum = sum.saturating_add(count).min(COUNT_MAX);
+                *sum = sum.saturating_add(count).min(INTEGER_MAX);
             }
         }
         tally.backoff_max = job.backoff_max();

@@ -2,27 +2,29 @@
 -- the process's reports of earlier slices.
 --
 -- KEYS[1] steal  KEYS[2] stats  KEYS[3…] running of each offered job that has a limit, in their order
--- ARGV[1] jobs     how many jobs are offered, 1 to 64
--- ARGV[2] reports  how many jobs are reported of, 0 to 64
+-- ARGV[1] jobs     how many jobs are offered, 1 to JOBS_MAX
+-- ARGV[2] reports  how many jobs are reported of, 0 to JOBS_MAX
 -- ARGV[3…] for each job: id, interval_us, burst, max_running, lease_us, how often its rate may be halved; for each report: id, bad slices less good ones,
 --   1 if there is more to do else 0, how often its rate may be halved; then for each counter: its field, how many
 -- returns {number of the granted job or 0, how often its rate is halved, fence, microseconds to pause, microseconds
 --   until a job can be granted, 1 if a job has a token but no room else 0}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local JOB, REPORT = 6, 4
-local job_count, report_count = whole(ARGV[1], 64), whole(ARGV[2], 64)
-if not job_count or job_count < 1 or not report_count then return invalid('there are not 1 to 64 jobs') end
+local job_count, report_count = whole(ARGV[1], JOBS_MAX), whole(ARGV[2], JOBS_MAX)
+if not job_count or job_count < 1 or not report_count then
+  return invalid('there are not 1 to ' .. JOBS_MAX .. ' jobs')
+end
 local counters = 3 + JOB * job_count + REPORT * report_count
 if #ARGV < counters - 1 or (#ARGV - counters) % 2 == 0 then return invalid('the arguments are not complete') end
 for i = counters + 1, #ARGV, 2 do
-  if not whole(ARGV[i], US_MAX) then return invalid('a counter is no whole number') end
+  if not whole(ARGV[i], INTEGER_MAX) then return invalid('a counter is no whole number') end
 end
 
 local ids, offered, key = {}, {}, 3
 for i = 1, job_count do
   local at = 3 + JOB * (i - 1)
-  local interval, burst = whole(ARGV[at + 1], INTERVAL_US_MAX), whole(ARGV[at + 2], 10000)
-  local max_running, lease = whole(ARGV[at + 3], 1000), whole(ARGV[at + 4], US_MAX)
+  local interval, burst = whole(ARGV[at + 1], INTERVAL_US_MAX), whole(ARGV[at + 2], BURST_MAX)
+  local max_running, lease = whole(ARGV[at + 3], RUNNING_MAX), whole(ARGV[at + 4], INTEGER_MAX)
   local backoff_max = whole(ARGV[at + 5], BACKOFF_MAX)
   if not interval or interval < 1 or not burst or burst < 1 or not max_running or not lease or not backoff_max then
     return invalid('a job is not of whole numbers within their limits')
@@ -56,7 +58,7 @@ end
 
 -- A clock that is a little behind stands still; one that is far behind was set back.
 local now = CLOCK
-if CLOCK < all.latest - 2000000 then
+if CLOCK < all.latest - CLOCK_STEP_US then
   all.next = now
 elseif CLOCK < all.latest then
   now = all.latest
@@ -83,13 +85,13 @@ for i, offer in ipairs(offered) do
   end
   -- Another definition may have let it slow down further, and another clock may have been ahead.
   job.backoff, job.last = math.min(job.backoff, offer.backoff_max), math.min(job.last, now)
-  job.next = math.min(job.next, now + 5000000)
+  job.next = math.min(job.next, now + ASK_US_MAX)
   local period = interval * 2 ^ job.backoff
   -- One and a half asks for each slice; two, if there is less than one slice a second.
   local ask = period <= 1000000 and 1000000 / (1500000 / period + 0.5) or period / 2
   local at_ask = math.max(job.next, now)
   if not first_ask or at_ask < first_ask then
-    first_ask, first_job, next_ask = at_ask, job, math.min(at_ask + math.floor(ask), now + 5000000)
+    first_ask, first_job, next_ask = at_ask, job, math.min(at_ask + math.floor(ask), now + ASK_US_MAX)
   end
 
   job.tat = math.min(job.tat, now + offer.burst * interval)
@@ -110,7 +112,7 @@ for i, offer in ipairs(offered) do
           redis.call('ZADD', offer.running, longest, fence)
         end
         local first = tonumber(redis.call('ZRANGE', offer.running, 0, 0, 'WITHSCORES')[2])
-        busy_wait = math.min(busy_wait or 1000000, first - now)
+        busy_wait = math.min(busy_wait or BUSY_US_MAX, first - now)
       end
     end
     if has_room then
@@ -122,10 +124,10 @@ end
 
 -- Only that job's: several jobs need as many asks together as each of them alone.
 first_job.next = next_ask
-local at_all = math.max(math.min(all.next, now + 120000000), now)
-all.next = math.min(at_all + 2000, now + 120000000)
+local at_all = math.max(math.min(all.next, now + ASK_ALL_US_MAX), now)
+all.next = math.min(at_all + ASK_ALL_US, now + ASK_ALL_US_MAX)
 local pause = math.max(first_ask - now, at_all - now)
-if pause <= 1000 then pause = 0 end
+if pause <= PAUSE_US_MIN then pause = 0 end
 local fence = 0
 if best then
   local job, offer = jobs[best], offered[best]
@@ -151,5 +153,5 @@ for i = counters, #ARGV, 2 do
 end
 if best then return {best, jobs[best].backoff, fence, pause, 0, 0} end
 local is_busy = busy_wait and 1 or 0
-wait = math.min(wait or 60000000, busy_wait or 60000000, 60000000)
+wait = math.min(wait or WAIT_US_MAX, busy_wait or WAIT_US_MAX, WAIT_US_MAX)
 return {0, 0, 0, pause, wait, is_busy}

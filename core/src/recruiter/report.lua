@@ -3,18 +3,18 @@
 -- KEYS[1] steal  KEYS[2] stats  KEYS[3] running of the job whose slice ends, if fenced
 -- ARGV[1] fence    of the slice that ends; empty where none does
 -- ARGV[2] job      its id
--- ARGV[3] reports  how many jobs are reported of, 0 to 64
+-- ARGV[3] reports  how many jobs are reported of, 0 to JOBS_MAX
 -- ARGV[4…] for each report: id, bad slices less good ones, 1 if there is more to do else 0, how often its rate may be
 --   halved; then for each counter: its field, how many
 -- returns 1 if the slice that ends still counted, else 0
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local REPORT = 4
-local fence, job_id, report_count = ARGV[1], ARGV[2], whole(ARGV[3], 64)
-if not report_count then return invalid('there are not 0 to 64 reports') end
+local fence, job_id, report_count = ARGV[1], ARGV[2], whole(ARGV[3], JOBS_MAX)
+if not report_count then return invalid('there are not 0 to ' .. JOBS_MAX .. ' reports') end
 local counters = 4 + REPORT * report_count
 if #ARGV < counters - 1 or (#ARGV - counters) % 2 == 0 then return invalid('the arguments are not complete') end
 for i = counters + 1, #ARGV, 2 do
-  if not whole(ARGV[i], US_MAX) then return invalid('a counter is no whole number') end
+  if not whole(ARGV[i], INTEGER_MAX) then return invalid('a counter is no whole number') end
 end
 local ids, reports = {}, {}
 for i = 1, report_count do

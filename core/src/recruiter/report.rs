@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::embedded;
 use super::name::Name;
-use super::new_job::{BACKOFF_MAX, COUNT_MAX, JOBS_MAX};
+use super::new_job::{BACKOFF_MAX, JOBS_MAX};
 use super::pacer::Reported;
 use crate::error::{Result, ensure};
+use crate::step::limits::INTEGER_MAX;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// What a process reports of its slices of a job since its last report.
@@ -60,7 +61,7 @@ impl Report {
         let count = reports.len();
         ensure!(count <= JOBS_MAX, "{count} jobs are reported of; {JOBS_MAX} are allowed");
         for JobReport { job, bad, backoff_max, .. } in &reports {
-            let is_allowed = *backoff_max <= BACKOFF_MAX && bad.unsigned_abs() <= COUNT_MAX;
+            let is_allowed = *backoff_max <= BACKOFF_MAX && bad.unsigned_abs() <= INTEGER_MAX;
             ensure!(is_allowed, "the report of {job} is beyond its limits");
         }
         let reported = Reported { reports, ..Reported::default() };

@@ -6,15 +6,9 @@
 local STEAL, STATS = KEYS[1], KEYS[2]
 local LAYOUT = 'steal.v1'
 
--- One day is the longest time between two slices.
-local INTERVAL_US_MAX = 86400000000
-
--- How often a rate can be halved.
-local BACKOFF_MAX = 24
-
--- The same of one that may have a sign.
+-- A whole number that may have a sign.
 local function signed(text)
-  local value = whole(string.match(text or '', '^%-?(.*)$'), US_MAX)
+  local value = whole(string.match(text or '', '^%-?(.*)$'), INTEGER_MAX)
   return value and string.sub(text, 1, 1) == '-' and -value or value
 end
 

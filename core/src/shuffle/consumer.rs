@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::job::Holder;
 use super::message::{Message, Receipt};
 use super::name::Name;
+use super::run::Messages as Jobs;
 use super::{
     ACK_MESSAGES_MAX, Ack, AckEach, Batch, Extend, Messages, Read, Reclaim, Reclaimed, Reject,
     Release, RemoveIdleConsumers, ShuffleQueue, StreamNumber, Worker, steps_of,
@@ -15,6 +16,9 @@ use crate::runtime::waiters::Listener;
 
 /// The deliveries after which a message becomes a dead letter; see [`ShuffleConsumer::max_deliveries`].
 pub const MAX_DELIVERIES_DEFAULT: u64 = 20;
+
+/// The highest [`max_deliveries`](ShuffleConsumer::max_deliveries): 10^14.
+pub const MAX_DELIVERIES_MAX: u64 = 100_000_000_000_000;
 
 /// One consumer of a group of a queue; made by [`ShuffleQueue::consumer`]. Any number of threads may use it at a time.
 ///
@@ -94,7 +98,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// A worker, which takes messages, keeps them while they are worked on, acknowledges them, retries those that
     /// failed, and takes over the messages of consumers that are gone. See [`Worker`].
     pub fn worker(&self) -> Worker<M> {
-        Worker::new(self.clone())
+        Worker::new(Jobs { consumer: self.clone() }, Default::default())
     }
 
     /// Takes the next message, if there is one.

@@ -31,12 +31,12 @@ mod tracking;
 mod worker;
 mod write;
 
-pub use crate::worker::failure::Failure;
+pub use crate::worker::failure::{Failure, Outcome};
 pub use crate::worker::report::JobCounts;
 pub use ack::{ACK_MESSAGES_MAX, Ack};
 pub use ack_each::AckEach;
 pub use backlog::Backlog;
-pub use consumer::{MAX_DELIVERIES_DEFAULT, ShuffleConsumer};
+pub use consumer::{MAX_DELIVERIES_DEFAULT, MAX_DELIVERIES_MAX, ShuffleConsumer};
 pub use dead_letters::{DeadLetter, ReadDeadLetters};
 pub use delete_dead_letters::DeleteDeadLetters;
 pub use extend::Extend;
@@ -51,15 +51,14 @@ pub use release::Release;
 pub use remove_idle_consumers::RemoveIdleConsumers;
 pub use requeue_dead_letters::RequeueDeadLetters;
 pub use resize::Resize;
-pub use run::Run;
 pub use shard::shard;
 pub(crate) use stats::{KIND, TRACKING};
 pub use stats::{ReadStats, Stats, StreamStats};
 pub use tracking::{
-    Cordon, DEADLINE_DEFAULT, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry,
-    ForgetExpired, Garbage, ScanExpired, TrackKeys,
+    CORDON_WITHIN_MAX, Cordon, DEADLINE_DEFAULT, DEADLINE_MAX, Deadline, DeleteTracked, Expired,
+    Expiry, ForgetExpired, Garbage, ScanExpired, TIME_DIGITS_MAX, TrackKeys,
 };
-pub use worker::{BACKOFF_DEFAULT, KEEP_CONSUMERS_DEFAULT, LEASE_DEFAULT, Outcome, Worker};
+pub use worker::{BACKOFF_DEFAULT, KEEP_CONSUMERS_DEFAULT, LEASE_DEFAULT, Run, Worker};
 pub use write::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, BATCH_STRINGS_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write,
 };

@@ -6,7 +6,6 @@
 -- The names of the streams, <queue>:s0, <queue>:s1, …, are made here: only the meta hash says how
 -- many there are. On a cluster the name holds a {tag}, so that all lie in its slot.
 local QUEUE, META, NOTIFICATIONS = KEYS[1], KEYS[2], KEYS[3]
-local STREAMS_MAX = 65536
 
 -- The consumer of messages that were given back and wait for somebody to take them over.
 local RELEASED = 'millpond:released'
@@ -86,7 +85,7 @@ end
 
 -- The time to live in an argument, in milliseconds: a second to 100 years, or 0 for ever.
 local function ttl_of(text)
-  local ttl = whole(text, 3155760000000)
+  local ttl = whole(text, TTL_MS_MAX)
   return ttl and (ttl >= 1000 or ttl == 0) and ttl or nil
 end
 

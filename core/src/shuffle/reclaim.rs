@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::consumer::MAX_DELIVERIES_MAX;
 use super::dead_letters::EXHAUSTED;
 use super::message::Message;
 use super::name::Name;
@@ -80,9 +81,9 @@ impl Reclaim {
     /// After this many deliveries a message becomes a dead letter; never for 0, the default.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a number above 10^14.
+    /// `INVALID_ARGUMENT` for a number above [`MAX_DELIVERIES_MAX`].
     pub fn max_deliveries(mut self, max_deliveries: u64) -> Result<Self> {
-        if max_deliveries > 100_000_000_000_000 {
+        if max_deliveries > MAX_DELIVERIES_MAX {
             return Err(invalid("the most deliveries are above 10^14"));
         }
         self.max_deliveries = max_deliveries;

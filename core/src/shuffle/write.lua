@@ -10,7 +10,6 @@
 -- returns {id, stream, id, stream, …}; or, where the queue has another number of streams, that number, and
 --         nothing is written. The first to write says how many there are
 -- errors WRONGTYPE, INVALID_ARGUMENT
-local DAY = 86400
 local ttl, wanted = ttl_of(ARGV[1]), whole(ARGV[2], STREAMS_MAX)
 if not ttl then return invalid('ttl_ms is not 0 or a whole number from a second to 100 years') end
 if not wanted or wanted < 1 then return invalid('streams is not a whole number from 1 to ' .. STREAMS_MAX) end
@@ -24,7 +23,7 @@ local is_tracked = track_field ~= ''
 if is_tracked and not deadlines then return invalid('track_field needs the keys of the records') end
 if deadline ~= '' then
   local number = string.find(deadline, '^%-?%d+$') and tonumber(deadline)
-  if not number or math.abs(number) > 2 ^ 53 then return invalid('deadline is not a whole number of seconds') end
+  if not number or math.abs(number) > DEADLINE_MAX then return invalid('deadline is not a whole number of seconds') end
 end
 
 -- The numbers that streams' texts are, and those that say how many fields: each is checked once.
@@ -112,7 +111,7 @@ for message = 1, #starts do
 end
 if is_tracked then
   if deadline == '' then
-    deadline = string.format('%.0f', redis.call('TIME')[1] + (ttl > 0 and math.floor(ttl / 1000) or DAY))
+    deadline = string.format('%.0f', redis.call('TIME')[1] + (ttl > 0 and math.floor(ttl / 1000) or DEADLINE_S_DEFAULT))
   end
   for message = 1, #starts do
     local value

@@ -7,12 +7,15 @@ impl Chance {
     /// Every number drawn is below this.
     pub(crate) const MODULUS: u64 = 2_147_483_647;
 
+    /// What each number is multiplied with for the next one.
+    pub(crate) const FACTOR: u64 = 48_271;
+
     pub(crate) fn new(seed: u32) -> Self {
         Self(u64::from(seed) % (Self::MODULUS - 1) + 1)
     }
 
     pub(crate) fn draw(&mut self) -> u64 {
-        self.0 = self.0 * 48_271 % Self::MODULUS;
+        self.0 = self.0 * Self::FACTOR % Self::MODULUS;
         self.0
     }
 

@@ -1,5 +1,5 @@
 -- Reads that check a key's type, and writes that are done together: what a script begins with that changes all or
--- nothing.
+-- nothing. Constants that no script makes are those of State::constants() in Rust, whose values take their places.
 
 -- Strings in one command, under Lua's limit on unpack (about 8,000); an even number, for pairs.
 local CHUNK = 7000

@@ -41,8 +41,8 @@ pub(crate) use name::{
 pub use operation::Operation;
 pub(crate) use operation::{head, sealed, steps};
 pub use reply::Reply;
-pub(crate) use script::script;
-pub use script::{Invocation, Script};
+pub use script::{Constants, Invocation, Script};
+pub(crate) use script::{constants, script};
 pub(crate) use state::{Journal, StateEffects, States};
 pub use state::{Snapshot, State};
 pub use stream_id::StreamId;

@@ -1,8 +1,5 @@
 -- Numbers that a script takes as text, and its refusal of what is none.
 
--- What a double counts exactly.
-local US_MAX = 2 ^ 53
-
 local function invalid(message)
   return {err = 'INVALID_ARGUMENT ' .. message}
 end

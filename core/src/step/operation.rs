@@ -90,7 +90,7 @@ macro_rules! head {
         const NAME: &'static str = $name;
 
         fn script() -> &'static $crate::step::Script {
-            $crate::step::script!($($script),+)
+            $crate::step::script!($state, $($script),+)
         }
 
         fn queue(&self) -> &[u8] {

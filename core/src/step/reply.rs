@@ -4,10 +4,10 @@
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::step::limits;
 use crate::step::score;
 
-/// Up to this number, a script's numbers, which are doubles, are exact.
-const LUA_INTEGER_MAX: i64 = 1 << 53;
+const INTEGER_MAX: i64 = limits::INTEGER_MAX as i64;
 
 /// One RESP value, as a server sent it.
 ///
@@ -100,7 +100,7 @@ impl Reply {
     /// This reply as an integer, which must not be negative or beyond what Lua can represent exactly.
     pub(crate) fn number<T: TryFrom<i64>>(self) -> Result<T> {
         match self.integer()? {
-            number @ 0..=LUA_INTEGER_MAX => T::try_from(number).map_err(|_| malformed()),
+            number @ 0..=INTEGER_MAX => T::try_from(number).map_err(|_| malformed()),
             _ => Err(malformed()),
         }
     }

@@ -1,6 +1,8 @@
 //! The headers of scripts: what a script declares about its KEYS, its ARGV and its errors is checked against the
 //! calls of it.
 
+use std::collections::BTreeSet;
+
 use crate::error::ErrorKind;
 use crate::step::{Invocation, reply};
 
@@ -48,11 +50,34 @@ pub(crate) fn check_call(name: &str, call: &Invocation) -> Header {
     header
 }
 
-/// Checks a call and the errors of its script against the script's header.
+/// The words of a line that are constants of several words.
+fn constants(code: &str) -> impl Iterator<Item = &str> {
+    let words = code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| {
+        word.trim_matches('_').contains('_')
+            && word.chars().all(|letter| letter == '_' || letter.is_ascii_uppercase())
+    })
+}
+
+/// The constants of several words that a script uses and neither makes nor is given.
+fn unknown_constants(source: &str) -> BTreeSet<&str> {
+    let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
+    for line in source.lines().filter_map(|line| line.split("--").next()) {
+        let declared = line.trim_start().strip_prefix("local ");
+        made.extend(
+            declared.and_then(|line| line.split('=').next()).into_iter().flat_map(constants),
+        );
+        used.extend(line.split('\'').step_by(2).flat_map(constants));
+    }
+    used.difference(&made).copied().collect()
+}
+
+/// Checks a call, the errors of its script against the script's header, and the script's constants.
 pub(crate) fn check(name: &str, call: &Invocation) {
     let header = check_call(name, call);
-    // Every error that the script can return is in its header and has a kind.
     let source = call.script.source();
+    assert_eq!(unknown_constants(source), BTreeSet::new(), "{name}");
+    // Every error that the script can return is in its header and has a kind.
     let words = source.split("error_reply('").skip(1).map(|part| part.split(' ').next());
     let invalid = source.contains("return invalid(").then_some(Some("INVALID_ARGUMENT"));
     for word in words.chain(invalid).flatten() {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::sealed;
+use super::{Constants, sealed};
 use crate::error::Result;
 
 /// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of queue can have finer
@@ -13,6 +13,15 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
     fn kind() -> u8
     where
         Self: Sized;
+
+    /// What the scripts of the queue have in common with the embedded engine: in a script the name of such a constant
+    /// stands for its value.
+    fn constants() -> Constants
+    where
+        Self: Sized,
+    {
+        &[]
+    }
 
     /// Replays a journal record: one of the log, with its sequence, or one of a snapshot. Records from before the
     /// snapshot of the state began are not replayed.

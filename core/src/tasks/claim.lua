@@ -18,10 +18,10 @@
 --   {for each task how often it was claimed since it was inserted, changed or released}}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, lease = ARGV[1], whole(ARGV[2], DELAY_MS_MAX)
-local max, seed = whole(ARGV[3], 1000), whole(ARGV[4], 2 ^ 32 - 1)
+local max, seed = whole(ARGV[3], CLAIM_TASKS_MAX), whole(ARGV[4], 2 ^ 32 - 1)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
-if not max or max < 1 then return invalid('max is not a whole number from 1 to 1000') end
+if not max or max < 1 then return invalid('max is not a whole number from 1 to ' .. CLAIM_TASKS_MAX) end
 if not seed then return invalid('seed is not a whole number below 2^32') end
 if ARGV[5] ~= '0' and ARGV[5] ~= '1' then return invalid('is_waiting is neither 0 nor 1') end
 if ARGV[6] ~= '0' and ARGV[6] ~= '1' then return invalid('is_each is neither 0 nor 1') end
@@ -32,7 +32,7 @@ for i = 8, #ARGV do
   if not is_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a queue has no name, or is named twice') end
   names[i - 7], is_named[ARGV[i]] = ARGV[i], true
 end
-if #names == 0 or #names > 1000 then return invalid('there are not 1 to 1000 queues') end
+if #names == 0 or #names > CLAIM_QUEUES_MAX then return invalid('there are not 1 to ' .. CLAIM_QUEUES_MAX .. ' queues') end
 
 local failure = begin()
 if failure then return failure end
@@ -46,10 +46,10 @@ for i = 1, #names do
 end
 
 -- The minimal standard generator. What it draws is what the embedded engine draws.
-local MODULUS, WINDOW = 2147483647, 8
-local chance = seed % (MODULUS - 1) + 1
+local HALF = math.floor(CHANCE_MODULUS / 2)
+local chance = seed % (CHANCE_MODULUS - 1) + 1
 local function draw()
-  chance = chance * 48271 % MODULUS
+  chance = chance * CHANCE_FACTOR % CHANCE_MODULUS
   return chance
 end
 
@@ -67,15 +67,15 @@ end
 local ids, keys
 local function pick(key)
   local wanted = max - #ids
-  local failure, available = read('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', 0, wanted + WINDOW - 1)
+  local failure, available = read('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', 0, wanted + PICK_WINDOW - 1)
   if failure then return failure end
   local window, behind = {}, 1
   for _ = 1, math.min(wanted, #available) do
-    while #window < WINDOW and behind <= #available do
+    while #window < PICK_WINDOW and behind <= #available do
       window[#window + 1], behind = available[behind], behind + 1
     end
     local picked = 1
-    while picked < #window and draw() < 1073741823 do
+    while picked < #window and draw() < HALF do
       picked = picked + 1
     end
     ids[#ids + 1], keys[#ids + 1] = table.remove(window, picked), key

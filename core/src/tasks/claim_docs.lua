@@ -13,7 +13,7 @@ local CALLER, namespace, lease = ARGV[1], ARGV[2], whole(ARGV[3], DELAY_MS_MAX)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not is_doc_name(namespace) then return invalid('there is no namespace') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
-if #ARGV < 4 or #ARGV > 1003 then return invalid('there are not 1 to 1000 keys') end
+if #ARGV < 4 or #ARGV > CLAIM_KEYS_MAX + 3 then return invalid('there are not 1 to ' .. CLAIM_KEYS_MAX .. ' keys') end
 local is_named = {}
 for i = 4, #ARGV do
   if not is_doc_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a key is empty, or is named twice') end

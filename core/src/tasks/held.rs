@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::worker::lease::{Held, Lease};
 
 #[derive(Clone)]
-pub(super) struct HeldTask {
+pub(crate) struct HeldTask {
     name: Name,
     claimant: Arc<str>,
     /// How often the task was claimed, this claim included.

@@ -1,7 +1,5 @@
 //! A job: a task that is being worked on, and renewed until the job ends.
 
-use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,14 +11,12 @@ use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
 use super::{
     Begin, ClaimDocs, Doc, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore,
 };
-use crate::client::{Async, Blocking, Mode, Then};
+use crate::client::{Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::backoff::{Backoff, with_jitter};
+use crate::worker;
 use crate::worker::backoff::Retries;
-use crate::worker::failure::Failure;
 use crate::worker::lease::Lease;
-use crate::worker::run::Place;
-use crate::worker::settings::TimeLimit;
 
 /// Why a job can no longer do anything.
 const LOST: &str = "the lease of the job is lost, and somebody else may have its task";
@@ -34,7 +30,7 @@ const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::
 
 /// A task that is being worked on; made by [`Jobs`](super::Jobs).
 ///
-/// A native thread renews the task, and the documents that the job [claims](Self::claim_docs), three times per lease,
+/// A native thread renews the task, and the documents that the job [claims](Job::claim_docs), three times per lease,
 /// so a busy handler keeps them. A job is ended by one of the methods that say what becomes of the task. They wait
 /// for a renewal that is in progress, and act on the newest versions. A job that is never ended leaves the task
 /// leased until the lease expires. A job belongs to its process: in the child of a fork, the methods that end it fail
@@ -43,15 +39,10 @@ const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::
 /// The job holds all of this under its own [claimant](TaskStore::claimant), the task's. So no two jobs hold the same
 /// task or document, and only the job can change or delete what it holds: end it by its own methods, not by
 /// [`TaskStore::modify`], which is refused.
-pub struct Job<M: Mode = Blocking> {
-    pub(super) core: Arc<JobCore<M>>,
-    /// Its place in a run.
-    pub(super) place: Option<Place<Tasks<M>>>,
-    limit: TimeLimit,
-}
+pub type Job<M = Blocking> = worker::job::Job<Tasks<M>>;
 
 /// A task that is held, for a job or for a run that has prefetched it.
-pub(super) struct JobCore<M: Mode> {
+pub(crate) struct JobCore<M: Mode> {
     pub(super) store: TaskStore<M>,
     pub(super) task: Task,
     pub(super) policy: Arc<Policy>,
@@ -184,11 +175,6 @@ impl<M: Mode> JobCore<M> {
 }
 
 impl<M: Mode> Job<M> {
-    pub(super) fn new(core: Arc<JobCore<M>>, place: Option<Place<Tasks<M>>>) -> Self {
-        let limit = TimeLimit::begin(core.policy.timeout);
-        Self { core, place, limit }
-    }
-
     /// The task, as it was claimed.
     pub fn task(&self) -> &Task {
         &self.core.task
@@ -208,50 +194,16 @@ impl<M: Mode> Job<M> {
         Modification::new().delete(self.handle())
     }
 
-    /// Whether the lease is lost, because a renewal was refused, because none has succeeded for a whole lease, or
-    /// because a run has ended the job after its `timeout`. If so, stop working: ending the job is refused.
-    pub fn is_lost(&self) -> bool {
-        self.place.as_ref().is_some_and(Place::is_overdue) || self.core.lease.is_lost()
-    }
-
     /// Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the task aside, into the
     /// error queue.
     pub fn is_last_attempt(&self) -> bool {
         self.core.policy.is_last(&self.core.task)
     }
 
-    /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
-    pub fn time_left(&self) -> Option<Duration> {
-        self.limit.left()
-    }
-
     /// Whether the task was [cancelled](TaskStore::cancel), as of the last renewal. If so, stop working: a handler
     /// that fails now ends the job, and the task is deleted. Always false in the child of a fork.
     pub fn is_cancelled(&self) -> bool {
         self.core.lease.is_own() && self.core.lease.lock().held.is_cancelled
-    }
-
-    /// Calls `then` when the lease is lost or the task is [cancelled](Self::is_cancelled), to tell the work to stop;
-    /// immediately if the lease is already lost. If the job has ended, or is dropped, before that, `then` is dropped
-    /// and not called. It is called on a thread that renewals wait for, so it should hand over and return. In the
-    /// child of a fork it is never called.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use std::sync::atomic::{AtomicBool, Ordering};
-    ///
-    /// let store = millpond::connect("memory:")?.tasks("shop");
-    /// store.insert("inbox", "7")?;
-    /// let job = store.worker(["inbox"]).jobs().next().expect("there is a task")?;
-    /// let stop = Arc::new(AtomicBool::new(false));
-    /// let lost = stop.clone();
-    /// job.on_lost(move || lost.store(true, Ordering::Release));
-    /// job.done()?;
-    /// assert!(!stop.load(Ordering::Acquire));
-    /// # Ok::<(), millpond::Error>(())
-    /// ```
-    pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
-        self.core.lease.on_lost(then);
     }
 
     /// Whether one of the methods that end the job has succeeded. Sends nothing.
@@ -445,32 +397,11 @@ impl<M: Mode> Job<M> {
             Then::Done(result.map_err(|error| then.lease_lost(error)))
         })
     }
-
-    /// Refuses the child of a fork: the parent has the job and renews it.
-    pub(super) fn check_process(&self) -> Result<()> {
-        self.core
-            .lease
-            .check_process("a job belongs to the process that claimed it; claim in the child")
-    }
-}
-
-impl Job<Async> {
-    /// The output of the handler's future, or how the job ends if it took too long or was lost first, in which case
-    /// the future is dropped.
-    pub(super) async fn within<T>(&self, handler: impl Future<Output = T>) -> Result<T, Failure> {
-        self.limit.within(handler, |lost| self.on_lost(lost)).await
-    }
 }
 
 impl<M: Mode> Drop for JobCore<M> {
     fn drop(&mut self) {
         self.lease.stop();
-    }
-}
-
-impl<M: Mode> fmt::Debug for Job<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").field("task", &self.core.task.id).finish_non_exhaustive()
     }
 }
 

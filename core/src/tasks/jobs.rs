@@ -8,15 +8,17 @@ use super::claims::ClaimSource;
 use super::conflicts::Conflicts;
 use super::job::JobCore;
 use super::modify_many::MODIFICATIONS_MAX;
-use super::run::report;
+use super::run::Tasks;
 use super::worker::Policy;
 use super::{CLAIM_TASKS_MAX, ID_CHARS_MAX, Job, Modification, Modify, ModifyMany, limits};
 use crate::client::{Blocking, Mode};
 use crate::error::Result;
+use crate::worker::end::report;
 use crate::worker::ids;
+use crate::worker::machine::Batch;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
+use crate::worker::queue::Room;
 use crate::worker::report::ReportKind;
-use crate::worker::run::{Batch, Room};
 
 /// The jobs of a [`Worker`](super::Worker). The loop ends as [`Claims`](super::Claims) do, but first processes again
 /// the tasks that it gave back because their documents were held by others.
@@ -34,10 +36,11 @@ iterate! {
 }
 
 impl<M: Mode> Jobs<M> {
-    pub(super) fn new(takes: Takes<M>) -> Self {
+    pub(super) fn new(takes: Takes<M>, timeout: Option<Duration>) -> Self {
         let wait = takes.wait;
         // Its caller says when a job begins, and beside which ones.
-        let mut jobs = PollLoop::new(Single(Takes { suspects_from: 0, ..takes }));
+        let takes = Takes { suspects_from: 0, ..takes };
+        let mut jobs = PollLoop::new(Single { takes, timeout });
         jobs.wait(wait);
         Self(jobs)
     }
@@ -50,7 +53,7 @@ impl<M: Mode> Jobs<M> {
 }
 
 /// Claims of tasks for jobs, each job with its own claimant.
-pub(super) struct Takes<M: Mode> {
+pub(crate) struct Takes<M: Mode> {
     claims: ClaimSource<M>,
     policy: Arc<Policy>,
     wait: Option<Duration>,
@@ -99,7 +102,7 @@ impl<M: Mode> Takes<M> {
             let change = job.task.change().quarantine(&err, &queue);
             let modification = Modification::new().change(change);
             self.put_aside.push(job.store.modify_step_by(&job.task.claimant, modification)?);
-            batch.reports.push(report(ReportKind::Dead, Arc::new(job), &err, None));
+            batch.reports.push(report::<Tasks<M>>(ReportKind::Dead, Arc::new(job), &err, None));
         }
         Ok(batch)
     }
@@ -156,7 +159,11 @@ impl<M: Mode> Source for Takes<M> {
 }
 
 /// Claims of one task.
-struct Single<M: Mode>(Takes<M>);
+struct Single<M: Mode> {
+    takes: Takes<M>,
+    /// How long the caller may work on each.
+    timeout: Option<Duration>,
+}
 
 impl<M: Mode> Source for Single<M> {
     type Mode = M;
@@ -164,13 +171,14 @@ impl<M: Mode> Source for Single<M> {
     type Item = Job<M>;
 
     fn ask(&mut self, now: Instant, waits: bool) -> M::Reply<Claimed> {
-        self.0.ask(now, waits)
+        self.takes.ask(now, waits)
     }
 
     fn handle(&mut self, result: Result<Claimed>, waiting: &mut Waiting) -> Result<Found<Job<M>>> {
-        Ok(match self.0.handle(result, waiting)? {
+        Ok(match self.takes.handle(result, waiting)? {
             Found::Item(mut batch) => {
-                batch.jobs.pop().map_or(Found::Nothing, |job| Found::Item(Job::new(job, None)))
+                let job = batch.jobs.pop();
+                job.map_or(Found::Nothing, |job| Found::Item(Job::new(job, None, self.timeout)))
             }
             Found::Nothing => Found::Nothing,
             Found::Idle(check) => Found::Idle(check),

@@ -33,8 +33,8 @@ pub const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);
 /// The most ids of ended tasks that are taken in a store. Beyond that, the one that would be free first is free.
 pub const DEDUP_IDS_MAX: usize = 1_000_000;
 
-/// The end of the year 9999.
-const TIME_MS_MAX: u64 = 253_402_300_799_999;
+/// The latest time of a task or a document, in milliseconds since the Unix epoch: the end of the year 9999.
+pub const TIME_MS_MAX: u64 = 253_402_300_799_999;
 
 pub(super) fn id(id: &str) -> Result<()> {
     name("id", id, ID_CHARS_MAX)

@@ -11,7 +11,7 @@
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local name = ARGV[1]
 if not is_name(name) then return invalid('the queue has no name') end
-local failure, page = page_at(2, 10000)
+local failure, page = page_at(2, PAGE_MAX)
 if failure then return failure end
 if not ARGV[5] then return invalid('there is no claimant') end
 if ARGV[6] ~= '0' and ARGV[6] ~= '1' then return invalid('omits_values is neither 0 nor 1') end

@@ -13,9 +13,9 @@
 -- ARGV[9] omits_contents       1 to leave the contents out, else 0
 -- returns {{ten elements for each document}}, with key, secondary key and id of the last behind if there are more
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
-local namespace, limit = ARGV[1], whole(ARGV[2], 10000)
+local namespace, limit = ARGV[1], whole(ARGV[2], PAGE_MAX)
 if not is_doc_name(namespace) then return invalid('there is no namespace') end
-if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 10000') end
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. PAGE_MAX) end
 if ARGV[5] ~= '0' and ARGV[5] ~= '1' then return invalid('has_after is neither 0 nor 1') end
 if ARGV[9] ~= '0' and ARGV[9] ~= '1' then return invalid('omits_contents is neither 0 nor 1') end
 

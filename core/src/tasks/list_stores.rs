@@ -48,7 +48,7 @@ impl Operation for ListStores {
     const IDEMPOTENT: bool = true;
 
     fn script() -> &'static Script {
-        script!("list_stores.lua")
+        script!(embedded::State, "list_stores.lua")
     }
 
     fn queue(&self) -> &[u8] {

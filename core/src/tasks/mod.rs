@@ -52,7 +52,7 @@ pub use jobs::Jobs;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
     DEDUP_IDS_MAX, DELAY_MAX, DOC_ID_CHARS_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX,
-    PRIORITY_MAX, VALUE_BYTES_MAX,
+    PRIORITY_MAX, TIME_MS_MAX, VALUE_BYTES_MAX,
 };
 pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
 pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
@@ -62,7 +62,6 @@ pub use modify::{Modified, Modify};
 pub use modify_many::ModifyMany;
 pub use pause::Pause;
 pub use renew::{Renew, Renewed};
-pub use run::Run;
 pub(crate) use stats::KIND;
 pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
 pub use sweep::{Sweep, Swept};
@@ -70,8 +69,8 @@ pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use task_filter::{SWEEP_TASKS_DEFAULT, SWEEP_TASKS_MAX, TaskFilter};
 pub use time::ReadTime;
 pub use worker::{
-    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CRASHES_DEFAULT, Outcome,
-    RELEASE_DELAY_DEFAULT, Worker,
+    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CRASHES_DEFAULT,
+    RELEASE_DELAY_DEFAULT, Run, Worker,
 };
 
 use std::collections::BTreeSet;
@@ -88,7 +87,7 @@ pub use crate::step::headers::{HEADERS_BYTES_MAX, HEADERS_MAX, Headers, Iter as 
 pub use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
-pub use crate::worker::failure::Failure;
+pub use crate::worker::failure::{Failure, Outcome};
 use crate::worker::ids;
 pub use crate::worker::report::JobCounts;
 
@@ -331,7 +330,8 @@ impl<M: Mode> TaskStore<M> {
     /// A worker for these queues, which renews the tasks that it works on, retries those that fail, and moves those
     /// that fail too often to the error queue. See [`Worker`].
     pub fn worker<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Worker<M> {
-        Worker::new(self.clone(), claim::queues_of(queues))
+        let queues = claim::queues_of(queues).map_err(|error| error.message().into());
+        Worker::new(run::Tasks { store: self.clone(), queues }, Default::default())
     }
 
     /// Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new

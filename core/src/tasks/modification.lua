@@ -44,7 +44,7 @@ local MEANINGS = {
   version = version_of,
   at = time_of,
   attempt = function(text) return whole(text, 2 ^ 32 - 1) end,
-  priority = function(text) return whole(text, 9) end,
+  priority = function(text) return whole(text, PRIORITY_MAX) end,
   expires = function(text)
     if text == '' then return 0 end
     local ttl = whole(text, DELAY_MS_MAX)
@@ -67,8 +67,10 @@ local function parse(at)
   end
   local counts, is_named = {}, {}
   for kind = 1, #KINDS do
-    counts[kind] = whole(ARGV[at + 1 + kind], 100000)
-    if not counts[kind] then return invalid('a number of entries is not a whole number up to 100000') end
+    counts[kind] = whole(ARGV[at + 1 + kind], MODIFICATION_ENTRIES_MAX)
+    if not counts[kind] then
+      return invalid('a number of entries is not a whole number up to ' .. MODIFICATION_ENTRIES_MAX)
+    end
   end
   at = at + 2 + #KINDS
   for kind, names in ipairs(KINDS) do

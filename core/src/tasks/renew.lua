@@ -10,10 +10,10 @@
 --   or {0, number from 1, 1 if another holds it and 0 if it is not there at that version, …}, the tasks before the
 --   documents
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
-local CALLER, lease, count = ARGV[1], whole(ARGV[2], DELAY_MS_MAX), whole(ARGV[3], 100000)
+local CALLER, lease, count = ARGV[1], whole(ARGV[2], DELAY_MS_MAX), whole(ARGV[3], MODIFICATION_ENTRIES_MAX)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
-if not count then return invalid('the number of tasks is not a whole number up to 100000') end
+if not count then return invalid('the number of tasks is not a whole number up to ' .. MODIFICATION_ENTRIES_MAX) end
 local docs_at = 4 + 2 * count
 if docs_at > #ARGV + 1 or (#ARGV + 1 - docs_at) % 3 ~= 0 then
   return invalid('there are not as many strings as the entries need')

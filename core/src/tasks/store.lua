@@ -57,14 +57,12 @@ local function whole(text, max)
   return value <= max and value or nil
 end
 
-local DELAY_MS_MAX, TIME_MS_MAX, DEDUP_WINDOW_MS_MAX = 3155760000000, 253402300799999, 604800000
-local VERSION_MAX = 2 ^ 53
 
 -- The version that a text is; one that no task can have is returned as -1.
 local function version_of(text)
   if not text or #text > 20 or not string.find(text, '^%d+$') then return nil end
   local version = tonumber(text)
-  return version < VERSION_MAX and version or -1
+  return version < INTEGER_MAX and version or -1
 end
 
 local function is_name(text)
@@ -267,8 +265,8 @@ local function settle_claims(name, queue)
   end
 end
 
--- How many ids are taken at the most, and how many whose time is over a step forgets.
-local DEDUP_IDS_MAX, FORGOTTEN_MAX = 1000000, 1000
+-- How many ids whose time is over a step forgets.
+local FORGOTTEN_MAX = 1000
 
 -- Forgets ids of ended tasks: some of those whose time is over, and the first to be free of those that are too many.
 -- This comes after the writes, so that on a server whose memory is full it is no removal that lets something new in.
@@ -396,8 +394,8 @@ end
 -- error. ARGV[at] is how many at most, ARGV[at + 1] how many exact names there are; they and then the
 -- prefixes follow. All names if none are said.
 local function names_in(key, at)
-  local limit, exact = whole(ARGV[at], 100000), whole(ARGV[at + 1], #ARGV)
-  if not limit or limit < 1 then return invalid('the limit is not a whole number from 1 to 100000') end
+  local limit, exact = whole(ARGV[at], STATS_MAX), whole(ARGV[at + 1], #ARGV)
+  if not limit or limit < 1 then return invalid('the limit is not a whole number from 1 to ' .. STATS_MAX) end
   if not exact or exact > #ARGV - at - 1 then return invalid('there are fewer names than it says') end
   local parts = {}
   for i = at + 2, #ARGV do

@@ -20,7 +20,7 @@ if not is_name(CALLER) then return invalid('there is no claimant') end
 if not is_name(name) then return invalid('the queue has no name') end
 if not to or to == name then return invalid('the tasks have nowhere to go') end
 if ARGV[4] ~= '0' and ARGV[4] ~= '1' then return invalid('redrives is neither 0 nor 1') end
-local failure, page = page_at(5, 2000)
+local failure, page = page_at(5, SWEEP_TASKS_MAX)
 if failure then return failure end
 if not states or not string.find(states, '^a?c?f?$') or states == '' then return invalid('states names none') end
 if not of_claimant or not err then return invalid('there is no of_claimant or no err') end

@@ -1,19 +1,17 @@
-//! A worker: processes jobs, and decides what becomes of those that fail.
+//! The worker of a task store: what it can be set to, beside what all workers have, and what becomes of tasks that fail.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::claims::ClaimSource;
-use super::jobs::Takes;
-use super::{DELAY_MAX, Job, Jobs, LEASE_DEFAULT, Modification, Run, Task, TaskChange, TaskStore};
-use crate::client::{Async, Blocking, Mode};
+use super::run::Tasks;
+use super::{DELAY_MAX, Jobs, LEASE_DEFAULT, Modification, Task, TaskChange};
+use crate::client::{Blocking, Mode};
 use crate::error::{Result, invalid};
 use crate::runtime::backoff::Backoff;
-use crate::worker::failure::Failure;
-use crate::worker::lease::check_length;
-use crate::worker::report::{JobCounts, Report};
-use crate::worker::settings::{Settings, check_concurrency, suspects_from};
+use crate::step::limits::RELEASE_DELAY;
+use crate::worker;
+use crate::worker::failure::{Failure, Outcome};
+use crate::worker::settings::{check_concurrency, suspects_from};
 
 /// The default delay before a task is tried again after its first failure.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
@@ -28,10 +26,10 @@ pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;
 pub const MAX_CRASHES_DEFAULT: u32 = 3;
 
 /// The default longest delay before a task that was given back is available again.
-pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
+pub const RELEASE_DELAY_DEFAULT: Duration = RELEASE_DELAY;
 
-/// Runs a handler for the tasks of some queues; made by [`TaskStore::worker`]. [`run`](Self::run) works until it is
-/// stopped, on `concurrency` jobs at a time, and [`drain`](Self::drain) until nothing is available.
+/// Runs a handler for the tasks of some queues; made by [`TaskStore::worker`](super::TaskStore::worker). [`run`](Worker::run) works until it is
+/// stopped, on `concurrency` jobs at a time, and [`drain`](Worker::drain) until nothing is available.
 ///
 /// ```
 /// use millpond::tasks::{Failure, Job, Modification, NewTask};
@@ -45,95 +43,105 @@ pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
 /// assert_eq!(store.list("outbox", Default::default())?.tasks[0].value.as_deref(), Some("42"));
 /// # Ok::<(), millpond::Error>(())
 /// ```
-#[derive(Clone)]
-#[must_use]
-pub struct Worker<M: Mode = Blocking> {
-    store: TaskStore<M>,
-    queues: Result<Vec<Arc<str>>, Arc<str>>,
-    policy: Policy,
-    wait: Option<Duration>,
-    settings: Settings<Job<M>>,
-}
+pub type Worker<M = Blocking> = worker::handle::Worker<Tasks<M>, M>;
 
-impl<M: Mode> fmt::Debug for Worker<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = f.debug_struct("Worker");
-        all.field("queues", &self.queues).finish_non_exhaustive()
-    }
+/// The jobs of a worker, for a loop of your own instead of [`Worker::run`](super::Worker::run); made by
+/// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
+/// threads or tasks, and reports what became of them.
+///
+/// ```
+/// use millpond::Event;
+/// use millpond::tasks::Failure;
+///
+/// let store = millpond::connect("memory:")?.tasks("shop");
+/// store.insert("inbox", "7")?;
+/// let worker = store.worker(["inbox"]).tell_all(true);
+/// let run = worker.start();
+/// while let Some(event) = run.next()? {
+///     match event {
+///         Event::Job(job) => run.end(&job, Ok(None))?,
+///         Event::Report(report) => {
+///             assert_eq!(report.kind.name(), "done");
+///             worker.stop(std::time::Duration::ZERO);
+///         }
+///     }
+/// }
+/// # Ok::<(), millpond::Error>(())
+/// ```
+pub type Run<M = Blocking> = worker::run::Run<Tasks<M>, M>;
+
+/// What a worker of tasks can be set to.
+#[derive(Clone, Default)]
+pub(crate) struct Options {
+    pub(super) policy: Policy,
+    pub(super) wait: Option<Duration>,
 }
 
 /// What becomes of tasks that fail.
 #[derive(Clone, Debug)]
-pub(super) struct Policy {
+pub(crate) struct Policy {
     pub(super) lease: Duration,
     backoff: Backoff,
     max_attempts: u32,
     pub(super) max_crashes: u32,
     error_queue: Option<Arc<str>>,
-    pub(super) timeout: Option<Duration>,
 }
 
-/// What a handler may return: nothing or a [`Modification`], either of them also in an [`Option`], or in a [`Result`]
-/// whose error is a [`Failure`] or converts to one.
-pub trait Outcome {
-    /// How the job ends.
-    fn outcome(self) -> Result<Option<Modification>, Failure>;
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            lease: LEASE_DEFAULT,
+            backoff: Backoff { first: BACKOFF_DEFAULT, most: BACKOFF_MAX_DEFAULT },
+            max_attempts: MAX_ATTEMPTS_DEFAULT,
+            max_crashes: MAX_CRASHES_DEFAULT,
+            error_queue: None,
+        }
+    }
 }
 
-impl Outcome for () {
+impl Outcome<Option<Modification>> for () {
     fn outcome(self) -> Result<Option<Modification>, Failure> {
         Ok(None)
     }
 }
 
-impl Outcome for Modification {
+impl Outcome<Option<Modification>> for Modification {
     fn outcome(self) -> Result<Option<Modification>, Failure> {
         Ok(Some(self))
     }
 }
 
-impl<T: Outcome> Outcome for Option<T> {
+impl<T: Outcome<Option<Modification>>> Outcome<Option<Modification>> for Option<T> {
     fn outcome(self) -> Result<Option<Modification>, Failure> {
         self.map_or(Ok(None), Outcome::outcome)
     }
 }
 
-impl<T: Outcome, E: Into<Failure>> Outcome for Result<T, E> {
+impl<T: Outcome<Option<Modification>>, E: Into<Failure>> Outcome<Option<Modification>>
+    for Result<T, E>
+{
     fn outcome(self) -> Result<Option<Modification>, Failure> {
         self.map_err(Into::into)?.outcome()
     }
 }
 
 impl<M: Mode> Worker<M> {
-    pub(super) fn new(store: TaskStore<M>, queues: Result<Vec<Arc<str>>>) -> Self {
-        let policy = Policy {
-            lease: LEASE_DEFAULT,
-            backoff: Backoff { first: BACKOFF_DEFAULT, most: BACKOFF_MAX_DEFAULT },
-            max_attempts: MAX_ATTEMPTS_DEFAULT,
-            max_crashes: MAX_CRASHES_DEFAULT,
-            error_queue: None,
-            timeout: None,
-        };
-        let queues = queues.map_err(|error| error.message().into());
-        Self { store, queues, policy, wait: None, settings: Settings::default() }
-    }
-
     /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.policy.lease = lease;
+        self.options.policy.lease = lease;
         self
     }
 
     /// How long a failed task waits before it is tried again: `first`, then twice as long each time up to `most`,
     /// each time shortened at random by up to half. [`BACKOFF_DEFAULT`] and [`BACKOFF_MAX_DEFAULT`] by default.
     pub fn backoff(mut self, first: Duration, most: Duration) -> Self {
-        self.policy.backoff = Backoff { first, most };
+        self.options.policy.backoff = Backoff { first, most };
         self
     }
 
     /// After this many attempts a task goes to the error queue; [`MAX_ATTEMPTS_DEFAULT`] by default; 0 means never.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.policy.max_attempts = attempts;
+        self.options.policy.max_attempts = attempts;
         self
     }
 
@@ -146,197 +154,40 @@ impl<M: Mode> Worker<M> {
     /// beside it. Until it begins, its lease does not count. So what was beside a task that crashes the workers is not
     /// put aside with it; with 1 it is. After one end, the task runs beside others again.
     pub fn max_crashes(mut self, leases: u32) -> Self {
-        self.policy.max_crashes = leases;
+        self.options.policy.max_crashes = leases;
         self
     }
 
     /// The queue for tasks that failed too often; by default, the name of the task's own queue followed by `/err`.
     pub fn error_queue(mut self, queue: impl AsRef<str>) -> Self {
-        self.policy.error_queue = Some(queue.as_ref().into());
-        self
-    }
-
-    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses that many
-    /// threads.
-    pub fn concurrency(mut self, jobs: usize) -> Self {
-        self.settings.concurrency = jobs;
-        self
-    }
-
-    /// Sets how long a [`drain`](Self::drain) takes jobs: after this time it begins no other one, and returns when those
-    /// that are running have ended. For a slice of a recruiter, give it the time that the slice has left. By default it
-    /// goes on until nothing is available. It does not matter to [`run`](Self::run).
-    pub fn budget(mut self, budget: Duration) -> Self {
-        self.settings.budget = Some(budget);
-        self
-    }
-
-    /// How many more jobs [`run`](Self::run) leases ahead, so that one step leases several; 0, the default, for none.
-    /// A stop gives back those that have not begun.
-    pub fn prefetch(mut self, jobs: usize) -> Self {
-        self.settings.prefetch = jobs;
-        self
-    }
-
-    /// How long a handler may run; without limit by default. After that the job has failed, and is tried again or put
-    /// aside. The future of an async handler is dropped. A handler on a thread cannot be ended: it finds that
-    /// [`Job::is_lost`], which it can check, or [`Job::time_left`]; its lease is no longer renewed, its late end is
-    /// refused and reported as lost, and it keeps its place of the worker's `concurrency` until it returns.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.policy.timeout = Some(timeout);
+        self.options.policy.error_queue = Some(queue.as_ref().into());
         self
     }
 
     /// How long [`jobs`](Self::jobs) waits for a task when none is available, instead of ending immediately.
-    pub fn wait(self, idle: Duration) -> Self {
-        Self { wait: Some(idle), ..self }
-    }
-
-    /// Also reports what went well: jobs that are done, given back or moved. For metrics.
-    pub fn tell_all(mut self, tell_all: bool) -> Self {
-        self.settings.tell_all = tell_all;
+    pub fn wait(mut self, idle: Duration) -> Self {
+        self.options.wait = Some(idle);
         self
-    }
-
-    /// Receives reports on what becomes of jobs in [`run`](Self::run): those that failed, were put aside or lost, or
-    /// could not end as the handler asked, and when the server becomes unreachable and responds again; with
-    /// [`tell_all`](Self::tell_all), all reports. By default these reports go to standard error, one line each.
-    pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
-        self.settings.on_report = Some(Arc::new(hook));
-        self
-    }
-
-    #[cfg(test)]
-    pub(super) fn policy(&self) -> &Policy {
-        &self.policy
     }
 
     /// The jobs, one at a time, for a loop that ends each by one of the job's methods. See [`Jobs`].
     pub fn jobs(&self) -> Jobs<M> {
-        Jobs::new(self.takes(self.wait))
+        // A run checks it as well.
+        let checked = check_concurrency(self.settings.concurrency);
+        let takes = self.queue.claims(&self.options, self.options.wait, checked);
+        Jobs::new(takes, self.settings.timeout)
     }
 
-    /// Starts a run, for a loop of your own that says how jobs end; [`run`](Self::run) is built on this. See [`Run`].
-    pub fn start(&self) -> Run<M> {
-        self.begin(false)
-    }
-
-    /// [`start`](Self::start), but the run is over when nothing is available; [`drain`](Self::drain) is built on
-    /// this. Everything is reported.
-    pub fn start_drain(&self) -> Run<M> {
-        self.begin(true)
-    }
-
-    fn begin(&self, drains: bool) -> Run<M> {
-        let plan = self.settings.plan(self.policy.lease, drains);
-        Run::begin(self.store.client.clone(), self.takes(None), plan, &self.settings.stop)
-    }
-
-    /// Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still
-    /// running after this time is given back and available immediately, and its handler is told that the job is lost.
-    /// With zero, this happens immediately. A second stop changes the time. A stopped worker stays stopped.
-    ///
-    /// Can be called from any thread.
-    ///
-    /// # Rust
-    /// Do not call it from a signal handler, which must not wait for a lock.
-    pub fn stop(&self, within: Duration) {
-        self.settings.stop.stop(within);
-    }
-
-    fn takes(&self, wait: Option<Duration>) -> Takes<M> {
-        let queues = self.queues.clone().map_err(|message| invalid(&*message));
-        let queues = check_length(self.policy.lease).and(queues);
-        // A run checks it as well; `jobs` has none.
-        let queues = check_concurrency(self.settings.concurrency).and(queues);
-        let queues = check_backoff(self.policy.backoff).and(queues);
-        let claims = ClaimSource::new(self.store.clone(), queues, self.policy.lease);
-        Takes::new(claims, Arc::new(self.policy.clone()), wait)
-    }
-}
-
-impl Worker<Blocking> {
-    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a
-    /// [`Job`] and says how it ends: see [`Run::end`]. A job that the handler has already ended is left as it is.
-    ///
-    /// If the server is unreachable, the run keeps trying until it responds. Returns what the run did.
-    ///
-    /// # Errors
-    /// A non-retryable error, such as `WRONG_TYPE` or `INVALID_ARGUMENT`; running jobs have ended by then.
-    ///
-    /// # Delivery
-    /// At least once. The job of a handler that panics stays leased until the lease expires.
-    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
-        let run = self.start();
-        self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
-        Ok(run.counts())
-    }
-
-    /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that
-    /// cron starts.
-    ///
-    /// # Errors
-    /// Those of the connection too.
-    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<JobCounts> {
-        let run = self.start_drain();
-        self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
-        Ok(run.counts())
-    }
-}
-
-impl Worker<Async> {
-    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise like
-    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost, the future of its
-    /// handler is dropped.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-    /// let store = millpond::aio::connect("memory:")?.tasks("shop");
-    /// store.insert("inbox", "7").await?;
-    /// let worker = store.worker(["inbox"]).concurrency(10);
-    /// worker.run(async |job| {
-    ///     assert_eq!(job.task().value.as_deref(), Some("7"));
-    ///     worker.stop(Duration::MAX);
-    /// }).await?;
-    /// assert!(store.queues(Default::default()).await?.is_empty());
-    /// # Ok::<(), millpond::Error>(()) })?;
-    /// # Ok::<(), millpond::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
-    ///
-    /// # Delivery
-    /// The jobs of a run whose future is dropped stay leased until the lease expires.
-    pub async fn run<R: Outcome>(
-        &self,
-        handler: impl AsyncFn(&Job<Async>) -> R,
-    ) -> Result<JobCounts> {
-        let run = self.start();
-        let work = async |job| run.work(job, &handler).await;
-        self.settings.run_async(|context| run.poll_next(context), work).await?;
-        Ok(run.counts())
-    }
-
-    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did.
-    ///
-    /// # Errors
-    /// Those of the connection too.
-    pub async fn drain<R: Outcome>(
-        &self,
-        handler: impl AsyncFn(&Job<Async>) -> R,
-    ) -> Result<JobCounts> {
-        let run = self.start_drain();
-        let work = async |job| run.work(job, &handler).await;
-        self.settings.drain_async(|context| run.poll_next(context), work).await?;
-        Ok(run.counts())
+    #[cfg(test)]
+    pub(super) fn policy(&self) -> &Policy {
+        &self.options.policy
     }
 }
 
 /// Refuses a first delay above the longest.
-fn check_backoff(Backoff { first, most }: Backoff) -> Result<()> {
+pub(super) fn check_backoff(
+    Policy { backoff: Backoff { first, most }, .. }: &Policy,
+) -> Result<()> {
     match first > most {
         true => {
             Err(invalid(format!("the backoff is {first:?}, which is above the most, {most:?}")))

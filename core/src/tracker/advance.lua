@@ -5,14 +5,18 @@
 -- ARGV[2] row       the last one of them, empty if there is none
 -- ARGV[3] is_last   1 if no other rows come after them, else 0
 -- ARGV[4] round_us  how long a round lasts at least, in microseconds
--- ARGV[5…] ids      0 to 1000
+-- ARGV[5…] ids      0 to IDS_MAX
 -- returns {1 if the scan was where it should be else 0, how many ids are new}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local after, row, is_last, round = ARGV[1], ARGV[2], ARGV[3], whole(ARGV[4], ROUND_US_MAX)
-if not after or not row or #after > 1024 or #row > 1024 then return invalid('a row has more than 1024 bytes') end
+if not after or not row or #after > ROW_BYTES_MAX or #row > ROW_BYTES_MAX then
+  return invalid('a row has more than ' .. ROW_BYTES_MAX .. ' bytes')
+end
 if is_last ~= '0' and is_last ~= '1' then return invalid('is_last is neither 0 nor 1') end
 if not round then return invalid('round_us is not a whole number') end
-if not are_ids(5, 0) then return invalid('there are more than 1000 ids, or not of 1 to 512 bytes') end
+if not are_ids(5, 0) then
+  return invalid('there are more than ' .. IDS_MAX .. ' ids, or not of 1 to ' .. ID_BYTES_MAX .. ' bytes')
+end
 local ids = {unpack(ARGV, 5)}
 local failure, tracker = read_tracker()
 if failure then return failure end

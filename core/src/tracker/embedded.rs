@@ -2,12 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use super::{Sample, Tracked, TrackerStats};
+use super::{ID_BYTES_MAX, IDS_MAX, ROUND_MAX, ROW_BYTES_MAX, Sample, Tracked, TrackerStats};
 use crate::error::Result;
 use crate::runtime::sync;
 use crate::step::codec::{Reader, effects};
+use crate::step::limits::INTEGER_MAX;
 use crate::step::timed::Timed;
-use crate::step::{self, ByteList, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
+use crate::step::{
+    self, ByteList, Constants, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp, constants,
+};
 
 /// What the embedded engine keeps for one queue tracker.
 #[derive(Default)]
@@ -231,6 +234,16 @@ impl Tracker {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            ID_BYTES_MAX,
+            IDS_MAX,
+            INTEGER_MAX,
+            ROUND_US_MAX = ROUND_MAX.as_micros(),
+            ROW_BYTES_MAX
+        ]
     }
 
     fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {

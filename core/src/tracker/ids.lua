@@ -2,12 +2,12 @@
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1] after  a stamp, 0 for the beginning
--- ARGV[2] limit  ids, 1 to 1000; more, if the last ones have the same stamp
+-- ARGV[2] limit  ids, 1 to IDS_MAX; more, if the last ones have the same stamp
 -- returns {id, stamp, for each}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
-local after, limit = whole(ARGV[1], US_MAX), whole(ARGV[2], 1000)
+local after, limit = whole(ARGV[1], INTEGER_MAX), whole(ARGV[2], IDS_MAX)
 if not after then return invalid('after is not a whole number') end
-if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. IDS_MAX) end
 local failure, page = read('ZRANGEBYSCORE', IDS, '(' .. ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
 if failure then return failure end
 if #page == 2 * limit then
@@ -16,7 +16,7 @@ if #page == 2 * limit then
     if page[i] ~= last then break end
     same = same + 1
   end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', IDS, last, last, 'LIMIT', same, 1000)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', IDS, last, last, 'LIMIT', same, IDS_MAX)) do
     page[#page + 1], page[#page + 2] = id, last
   end
 end

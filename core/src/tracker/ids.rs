@@ -3,10 +3,8 @@
 use super::name::Name;
 use super::{embedded, limits};
 use crate::error::Result;
+use crate::step::limits::INTEGER_MAX;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, Timestamp, head};
-
-/// The latest stamp that a script can represent exactly, in microseconds: in the year 2255.
-pub(super) const STAMP_MAX: Timestamp = 1 << 53;
 
 /// An id that is tracked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +35,7 @@ impl ReadIds {
     }
 
     pub(super) fn of(name: Name, after: Timestamp, limit: usize) -> Result<Self> {
-        Ok(Self { name, after: after.min(STAMP_MAX), limit: limits::limit(limit)? })
+        Ok(Self { name, after: after.min(INTEGER_MAX), limit: limits::limit(limit)? })
     }
 }
 

@@ -2,12 +2,14 @@
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1] stamp  of the sample
--- ARGV[2…] ids   0 to 1000
+-- ARGV[2…] ids   0 to IDS_MAX
 -- returns how many were removed
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
-local stamp = whole(ARGV[1], US_MAX)
+local stamp = whole(ARGV[1], INTEGER_MAX)
 if not stamp then return invalid('stamp is not a whole number') end
-if not are_ids(2, 0) then return invalid('there are more than 1000 ids, or not of 1 to 512 bytes') end
+if not are_ids(2, 0) then
+  return invalid('there are more than ' .. IDS_MAX .. ' ids, or not of 1 to ' .. ID_BYTES_MAX .. ' bytes')
+end
 local failure, tracker = read_tracker()
 if failure then return failure end
 local ids = {unpack(ARGV, 2)}

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::ids::STAMP_MAX;
 use super::name::Name;
 use super::{embedded, limits};
 use crate::error::{Result, ensure};
+use crate::step::limits::INTEGER_MAX;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, Timestamp, head};
 
 /// Removes ids of a sample; returns how many were removed.
@@ -42,7 +42,7 @@ impl Remove {
         let foreign = ids.iter().filter(|id| !sampled.contains(id)).count();
         ensure!(foreign == 0, "{foreign} of the ids to remove were not sampled");
         // No stamp is later than what a script can represent exactly.
-        Ok(Self { name, ids, stamp: stamp.min(STAMP_MAX) })
+        Ok(Self { name, ids, stamp: stamp.min(INTEGER_MAX) })
     }
 }
 

@@ -2,11 +2,11 @@
 -- not been removed from since: one of them may be what made that fail, and it should not hold up the others.
 --
 -- KEYS[1] tracker  KEYS[2] ids
--- ARGV[1] limit  ids, 1 to 1000
+-- ARGV[1] limit  ids, 1 to IDS_MAX
 -- returns {their new stamp, 0 without ids, {ids}}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
-local limit = whole(ARGV[1], 1000)
-if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+local limit = whole(ARGV[1], IDS_MAX)
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. IDS_MAX) end
 local failure, tracker = read_tracker()
 if failure then return failure end
 if tracker.sampled > 0 then limit = 1 end

@@ -8,9 +8,6 @@
 local TRACKER, IDS = KEYS[1], KEYS[2]
 local LAYOUT = 'tracker.v1'
 
--- 100 years.
-local ROUND_US_MAX = 3155760000000000
-
 local time = redis.call('TIME')
 local NOW = time[1] * 1000000 + time[2]
 
@@ -19,12 +16,12 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
--- Whether ARGV[first] and those behind it are `min` to 1000 ids.
+-- Whether ARGV[first] and those behind it are `min` to IDS_MAX ids.
 local function are_ids(first, min)
   local count = #ARGV - first + 1
-  if count < min or count > 1000 then return false end
+  if count < min or count > IDS_MAX then return false end
   for i = first, #ARGV do
-    if #ARGV[i] < 1 or #ARGV[i] > 512 then return false end
+    if #ARGV[i] < 1 or #ARGV[i] > ID_BYTES_MAX then return false end
   end
   return true
 end
@@ -36,7 +33,7 @@ local function read_tracker()
   if values[1] and values[1] ~= LAYOUT then return wrong_layout(TRACKER, values[1], LAYOUT) end
   local tracker, names = {row = values[6] or ''}, {false, 'stamp', 'sampled', 'rounds', 'round_us'}
   for i = 2, 5 do
-    tracker[names[i]] = whole(values[i] or '0', US_MAX)
+    tracker[names[i]] = whole(values[i] or '0', INTEGER_MAX)
     if not tracker[names[i]] then
       return redis.error_reply('CORRUPT the field ' .. names[i] .. ' of key ' .. TRACKER .. ' cannot be read')
     end

@@ -4,7 +4,7 @@
 -- ARGV[1…] fields
 -- returns how many were live
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
-if #ARGV < 1 or #ARGV > 10000 then return invalid('there are not 1 to 10000 fields') end
+if #ARGV < 1 or #ARGV > FIELDS_MAX then return invalid('there are not 1 to ' .. FIELDS_MAX .. ' fields') end
 local failure, expiries = read_expiries(ARGV)
 if failure then return failure end
 local live, is_removed = 0, {}

@@ -7,8 +7,8 @@ use super::name::Name;
 use crate::error::{Result, ensure};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// The most hashes that one step names.
-const HASHES_MAX: usize = 1_000;
+/// The most hashes of a family that a [`ReadDue`] returns.
+pub const DUE_HASHES_MAX: usize = 1_000;
 
 /// The hashes of a shard that have something to remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,14 +30,14 @@ impl ReadDue {
     /// Reads up to `limit` hashes of this shard of the family.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long and a limit of 0 or above 1,000.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and a limit of 0 or above [`DUE_HASHES_MAX`].
     pub fn new(family: impl AsRef<[u8]>, shard: u32, limit: usize) -> Result<Self> {
         Self::of(Name::shard(family.as_ref(), shard)?, limit)
     }
 
     pub(super) fn of(shard: Name, limit: usize) -> Result<Self> {
-        let is_allowed = (1..=HASHES_MAX).contains(&limit);
-        ensure!(is_allowed, "a step names 1 to {HASHES_MAX} hashes, not {limit}");
+        let is_allowed = (1..=DUE_HASHES_MAX).contains(&limit);
+        ensure!(is_allowed, "a step names 1 to {DUE_HASHES_MAX} hashes, not {limit}");
         Ok(Self { shard, limit })
     }
 }

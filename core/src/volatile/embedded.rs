@@ -8,14 +8,21 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 
+use super::limits::TTL_MIN;
 use super::set::REAPED_MAX;
-use super::{Acquired, FieldPage, FieldPosition, HashField, HashStats, LockHolder, Reaped};
+use super::{
+    Acquired, DUE_HASHES_MAX, FIELD_BYTES_MAX, FIELDS_MAX, FieldPage, FieldPosition, HashField,
+    HashStats, LockHolder, PAGE_MAX, REAP_MAX, Reaped, TOKEN_BYTES_MAX, TTL_MAX,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
 use crate::step::codec::{Reader, effects};
+use crate::step::limits::INTEGER_MAX;
 use crate::step::time::steady;
 use crate::step::timed::{Entry, Key, Timed};
-use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
+use crate::step::{
+    self, Constants, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp, constants,
+};
 
 /// What the embedded engine keeps for one volatile hash, or for a shard of a family of them.
 #[derive(Default)]
@@ -451,6 +458,21 @@ impl Hash {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            DUE_HASHES_MAX,
+            FIELD_BYTES_MAX,
+            FIELDS_MAX,
+            INTEGER_MAX,
+            PAGE_MAX,
+            REAP_MAX,
+            REAPED_MAX,
+            TOKEN_BYTES_MAX,
+            TTL_US_MAX = TTL_MAX.as_micros(),
+            TTL_US_MIN = TTL_MIN.as_micros(),
+        ]
     }
 
     fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {

@@ -1,7 +1,7 @@
 -- Reads a page of the fields that are live, those first that expire first.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
--- ARGV[1] limit        fields, 1 to 1000
+-- ARGV[1] limit        fields, 1 to PAGE_MAX
 -- ARGV[2] after_us     the expiry of the field that the page comes after, in microseconds since the Unix epoch; empty
 --                      for the first page
 -- ARGV[3] after_field  that field
@@ -9,10 +9,10 @@
 -- returns {{field, expiry in microseconds, and its value unless values are left out, for each}}, with the expiry and
 --   the field of the last one that was looked at behind if there are more; a page may have fewer fields than the limit
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
-local limit, after_us, after_field = whole(ARGV[1], 1000), whole(ARGV[2], US_MAX), ARGV[3]
-if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+local limit, after_us, after_field = whole(ARGV[1], PAGE_MAX), whole(ARGV[2], INTEGER_MAX), ARGV[3]
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. PAGE_MAX) end
 if not after_us and ARGV[2] ~= '' then return invalid('after_us is not a whole number') end
-if not is_field(after_field) then return invalid('after_field has more than 65536 bytes') end
+if not is_field(after_field) then return invalid('after_field has more than ' .. FIELD_BYTES_MAX .. ' bytes') end
 if ARGV[4] ~= '0' and ARGV[4] ~= '1' then return invalid('omit_values is neither 0 nor 1') end
 
 local failure = check_fields()

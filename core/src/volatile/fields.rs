@@ -3,6 +3,7 @@
 use super::name::Name;
 use super::{embedded, limits};
 use crate::error::{Result, ensure};
+use crate::step::limits::INTEGER_MAX;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, Timestamp, head};
 
 /// The most fields of one page.
@@ -10,9 +11,6 @@ pub const PAGE_MAX: usize = 1_000;
 
 /// The number of fields of a page by default.
 pub const PAGE_DEFAULT: usize = 100;
-
-/// The latest time that a script can represent exactly, in microseconds: in the year 2255.
-const TIME_US_MAX: Timestamp = 1 << 53;
 
 /// A field that is live.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +135,7 @@ impl Operation for ReadFields {
         args.push_number(self.limit as u64);
         match &self.query.after {
             Some(position) => {
-                args.push_number(position.expires_us.min(TIME_US_MAX));
+                args.push_number(position.expires_us.min(INTEGER_MAX));
                 args.push(&position.field);
             }
             None => (0..2).for_each(|_| args.push(b"")),

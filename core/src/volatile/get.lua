@@ -4,6 +4,6 @@
 -- ARGV[1…] fields
 -- returns {for each field: its value, nil if it is not live}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
-if #ARGV < 1 or #ARGV > 10000 then return invalid('there are not 1 to 10000 fields') end
+if #ARGV < 1 or #ARGV > FIELDS_MAX then return invalid('there are not 1 to ' .. FIELDS_MAX .. ' fields') end
 local failure, values = read_values(ARGV)
 return failure or values

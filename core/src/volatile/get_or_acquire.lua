@@ -3,7 +3,7 @@
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- ARGV[1] field
 -- ARGV[2] token
--- ARGV[3] ttl_us  microseconds until the lock expires, from 1000
+-- ARGV[3] ttl_us  microseconds until the lock expires, from TTL_US_MIN
 -- returns {2, value}, or what acquire returns
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local field, token, ttl = ARGV[1], ARGV[2], ttl_of(ARGV[3])

@@ -22,7 +22,7 @@ pub const FIELDS_MAX: usize = 10_000;
 pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 
 /// A time to live has to be at least this long.
-const TTL_MIN: Duration = Duration::from_millis(1);
+pub(super) const TTL_MIN: Duration = Duration::from_millis(1);
 
 pub(super) fn field(field: &[u8]) -> Result<()> {
     let len = field.len();

@@ -14,7 +14,7 @@ local function check_locks()
   local failure, meta = read('HMGET', META, 'version', 'fence')
   if failure then return failure end
   if meta[1] and meta[1] ~= LAYOUT then return wrong_layout(META, meta[1], LAYOUT) end
-  last_fence = whole(meta[2], US_MAX) or 0
+  last_fence = whole(meta[2], INTEGER_MAX) or 0
   local failure = read('HLEN', LOCK)
   return failure or (read('ZCARD', LOCKZ))
 end
@@ -40,9 +40,11 @@ end
 
 -- Checks what a step on a lock is given: field, token and, if it takes one, a time to live; returns an error.
 local function check_term(field, token, ttl)
-  if not is_field(field) then return invalid('the field has more than 65536 bytes') end
-  if not token or token == '' or #token > 64 then return invalid('the token has not 1 to 64 bytes') end
-  if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
+  if not is_field(field) then return invalid('the field has more than ' .. FIELD_BYTES_MAX .. ' bytes') end
+  if not token or token == '' or #token > TOKEN_BYTES_MAX then
+    return invalid('the token has not 1 to ' .. TOKEN_BYTES_MAX .. ' bytes')
+  end
+  if not ttl then return invalid('ttl_us is not a whole number from ' .. TTL_US_MIN .. ' to 100 years') end
 end
 
 -- Gathers what makes a token hold the lock of a field.

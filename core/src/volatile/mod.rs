@@ -28,7 +28,7 @@ mod ttl;
 pub use acquire::{Acquire, Acquired};
 pub use clear::Clear;
 pub use delete::Delete;
-pub use due::{Due, ReadDue};
+pub use due::{DUE_HASHES_MAX, Due, ReadDue};
 pub use family::{SHARDS_DEFAULT, SHARDS_MAX, VolatileHashes};
 pub use fields::{
     FieldPage, FieldPosition, FieldQuery, HashField, PAGE_DEFAULT, PAGE_MAX, ReadFields,

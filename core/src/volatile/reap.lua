@@ -1,12 +1,12 @@
 -- Removes fields and locks that have expired, those first that did so first, and fields without an expiry.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
--- ARGV[1] limit  fields and locks, 1 to 1000; and as many fields without an expiry
+-- ARGV[1] limit  fields and locks, 1 to REAP_MAX; and as many fields without an expiry
 -- returns {fields, locks, fields without an expiry, 1 if there is more to remove else 0, microseconds until the next
 --   expires or nil if there is none}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
-local limit = whole(ARGV[1], 1000)
-if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+local limit = whole(ARGV[1], REAP_MAX)
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. REAP_MAX) end
 local failure = check_fields() or check_locks() or DUE and (read('ZCARD', DUE)) or nil
 if failure then return failure end
 local failure, fields = read_expired(ZSET, limit)

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock, if fenced  KEYS[4] lockz, if fenced  KEYS[5] meta, if fenced
 -- KEYS[6] due, if in a family; behind the others that there are
--- ARGV[1] ttl_us      microseconds until the fields expire, from 1000
+-- ARGV[1] ttl_us      microseconds until the fields expire, from TTL_US_MIN
 -- ARGV[2] condition   always; absent for those that are not live, present for those that are
 -- ARGV[3] lock_field  the field of the lock that the caller holds; empty where the step is not fenced
 -- ARGV[4] token       the caller's; empty where the step is not fenced
@@ -12,13 +12,13 @@
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, LEASE_LOST
 local IS_FENCED = #KEYS > 3
 local ttl, condition, lock_field, token, releases = ttl_of(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
-if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
+if not ttl then return invalid('ttl_us is not a whole number from ' .. TTL_US_MIN .. ' to 100 years') end
 if condition ~= 'always' and condition ~= 'absent' and condition ~= 'present' then
   return invalid('condition is neither always, absent nor present')
 end
 if not releases and ARGV[5] ~= '0' then return invalid('release is neither 0 nor 1') end
-if #ARGV < 7 or #ARGV > 20005 or #ARGV % 2 == 0 then
-  return invalid('there are not 1 to 10000 fields with their values')
+if #ARGV < 7 or #ARGV > 2 * FIELDS_MAX + 5 or #ARGV % 2 == 0 then
+  return invalid('there are not 1 to ' .. FIELDS_MAX .. ' fields with their values')
 end
 if releases and not IS_FENCED then return invalid('there is no lock to release') end
 
@@ -34,7 +34,7 @@ end
 
 local fields = {}
 for i = 6, #ARGV, 2 do
-  if not is_field(ARGV[i]) then return invalid('a field has more than 65536 bytes') end
+  if not is_field(ARGV[i]) then return invalid('a field has more than ' .. FIELD_BYTES_MAX .. ' bytes') end
   fields[#fields + 1] = ARGV[i]
 end
 local failure, expiries = check_fields(), {}
@@ -64,7 +64,7 @@ if is_written and failure then return failure end
 local refusal = not is_written and failure
 writes, by_key = {}, {}
 
-local failure, expired = read_expired(ZSET, 2)
+local failure, expired = read_expired(ZSET, REAPED_MAX)
 if failure then return failure end
 for i = 1, #expired, 2 do
   remove_field(expired[i])

@@ -1,17 +1,14 @@
 -- The values and times of a volatile hash; what every step of one begins with.
 
--- 100 years.
-local TTL_US_MAX = 3155760000000000
-
 -- The time to live that a text is, in microseconds.
 local function ttl_of(text)
   local ttl = whole(text, TTL_US_MAX)
-  return ttl and ttl >= 1000 and ttl or nil
+  return ttl and ttl >= TTL_US_MIN and ttl or nil
 end
 
 -- Whether a text is a field.
 local function is_field(text)
-  return text ~= nil and #text <= 65536
+  return text ~= nil and #text <= FIELD_BYTES_MAX
 end
 
 -- A number of microseconds as a score. Its six digits are exact until the year 2242; Lua's own form has fewer.
@@ -23,7 +20,7 @@ end
 local function micros(score)
   score = tonumber(score)
   if score <= 0 then return 0 end
-  if score >= US_MAX / 1000000 then return US_MAX end
+  if score >= INTEGER_MAX / 1000000 then return INTEGER_MAX end
   local seconds = math.floor(score)
   return seconds * 1000000 + math.floor((score - seconds) * 1000000 + 0.5)
 end

@@ -30,3 +30,25 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
         Failure::Error(error.into().to_string())
     }
 }
+
+/// What a handler may return: nothing, or a [`Result`] whose error is a [`Failure`] or converts to one. A handler of tasks
+/// may also return a [`Modification`](crate::tasks::Modification), in an [`Option`] or without, for which `D` stands.
+pub trait Outcome<D> {
+    /// How the job ends.
+    ///
+    /// # Errors
+    /// The failure of the handler.
+    fn outcome(self) -> Result<D, Failure>;
+}
+
+impl Outcome<()> for () {
+    fn outcome(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl<E: Into<Failure>> Outcome<()> for Result<(), E> {
+    fn outcome(self) -> Result<(), Failure> {
+        self.map_err(Into::into)
+    }
+}

@@ -1,6 +1,6 @@
 //! What a run holds and what it does next: a state machine without lock, clock or thread. It is fed with what happened
 //! and with the time, and says what comes next to those that ask ([`Machine::next`]) and what is to be done
-//! ([`Machine::todo`]). The driver around it is in `run.rs`; how a job comes in and goes out is on the page of the module
+//! ([`Machine::todo`]). The driver around it is in `driver.rs`; how a job comes in and goes out is on the page of the module
 //! `worker`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -63,6 +63,8 @@ pub(crate) struct Plan {
     pub(crate) until: Option<Instant>,
     /// What went well is reported too.
     pub(crate) tells_all: bool,
+    /// How long a handler may run.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Plan {
@@ -105,10 +107,8 @@ pub(super) enum Next<J> {
     Over(Option<Error>),
 }
 
-/// What is to be done, in this order.
+/// What is to be done, beside the sending of ends.
 pub(super) enum Todo<W: Work> {
-    /// Send these ends in one step; then [`Machine::sent`].
-    Send(Vec<Sending<W::End>>),
     /// Note that the work on a suspect begins; then [`Machine::begun`].
     Begin(W::Job),
     /// Make the end that gives the job back; then [`Machine::add`].
@@ -192,7 +192,11 @@ pub(super) struct Machine<W: Work> {
     /// What ended the run.
     failed: Option<Error>,
     departure: Departure,
-    todo: VecDeque<Todo<W>>,
+    todo: Vec<Todo<W>>,
+    /// The ends of the next step.
+    to_send: Option<Vec<Sending<W::End>>>,
+    /// Jobs that are not held any more: what is dropped with them may be a user's, and want the lock around this.
+    left: Vec<W::Job>,
     has_changed: bool,
 }
 
@@ -274,7 +278,9 @@ impl<W: Work> Machine<W> {
             given_up: None,
             failed: refused,
             departure: Departure::NotBegun,
-            todo: VecDeque::new(),
+            todo: Vec::new(),
+            to_send: None,
+            left: Vec::new(),
             has_changed: false,
         }
     }
@@ -283,13 +289,28 @@ impl<W: Work> Machine<W> {
         self.counts
     }
 
-    pub(super) fn has_todo(&self) -> bool {
-        !self.todo.is_empty()
+    /// What is to be done, in this order.
+    pub(super) fn take_todo(&mut self) -> Vec<Todo<W>> {
+        std::mem::take(&mut self.todo)
     }
 
-    /// What is to be done next.
-    pub(super) fn todo(&mut self) -> Option<Todo<W>> {
-        self.todo.pop_front()
+    pub(super) fn has_to_send(&self) -> bool {
+        self.to_send.is_some()
+    }
+
+    /// The ends to be sent in one step; then [`sent`](Self::sent).
+    pub(super) fn take_to_send(&mut self) -> Option<Vec<Sending<W::End>>> {
+        self.to_send.take()
+    }
+
+    /// Jobs to be dropped, with no lock.
+    pub(super) fn take_left(&mut self) -> Vec<W::Job> {
+        std::mem::take(&mut self.left)
+    }
+
+    /// Whether there are ends that nothing but [`wake`](Self::wake) will send.
+    pub(super) fn has_resting(&self) -> bool {
+        !self.resting.is_empty()
     }
 
     /// Whether something has changed since this was called last, so that those that wait must ask again.
@@ -316,11 +337,17 @@ impl<W: Work> Machine<W> {
         [until, away, begin, limit, ends, self.deadline].into_iter().flatten().min()
     }
 
+    /// Takes no more jobs once the time for that is over.
+    fn end_budget(&mut self, now: Instant) {
+        if !self.is_closing && self.plan.until.is_some_and(|until| until <= now) {
+            self.is_closing = true;
+            self.changed();
+        }
+    }
+
     /// Does what was due by now.
     pub(super) fn wake(&mut self, now: Instant) {
-        if self.plan.until.is_some_and(|until| until <= now) {
-            self.is_closing = true;
-        }
+        self.end_budget(now);
         if let Some((_, until)) = &mut self.takes.away
             && until.take_if(|until| *until <= now).is_some()
         {
@@ -339,7 +366,7 @@ impl<W: Work> Machine<W> {
         if let Alone::Resting(job, tries, at) = &self.alone
             && *at <= now
         {
-            self.todo.push_back(Todo::Begin(job.clone()));
+            self.todo.push(Todo::Begin(job.clone()));
             self.alone = Alone::Beginning(*tries);
         }
         self.go_on();
@@ -347,10 +374,7 @@ impl<W: Work> Machine<W> {
 
     /// What comes next for a caller.
     pub(super) fn next(&mut self, now: Instant) -> Next<W::Job> {
-        if !self.is_closing && self.plan.until.is_some_and(|until| until <= now) {
-            self.is_closing = true;
-            self.go_on();
-        }
+        self.end_budget(now);
         if let Some(report) = self.reports.pop_front() {
             return Next::Report(report);
         }
@@ -367,7 +391,7 @@ impl<W: Work> Machine<W> {
             match self.departure {
                 Departure::NotBegun if is_reached => {
                     self.departure = Departure::UnderWay;
-                    self.todo.push_back(Todo::Depart);
+                    self.todo.push(Todo::Depart);
                     return Next::Wait { is_idle: true };
                 }
                 Departure::UnderWay => return Next::Wait { is_idle: true },
@@ -498,8 +522,9 @@ impl<W: Work> Machine<W> {
             report.error = Some(Error::new(ErrorKind::Timeout, &*report.message));
         }
         self.counts.count(report.kind);
-        if self.plan.tells_all || report.kind.is_failure() {
-            self.reports.push_back(report);
+        match self.plan.tells_all || report.kind.is_failure() {
+            true => self.reports.push_back(report),
+            false => self.left.extend(report.job),
         }
         if let Some(number) = overdue
             && let Some(overdue) = self.overdue.get_mut(&number)
@@ -596,7 +621,7 @@ impl<W: Work> Machine<W> {
         if !self.is_sending && !self.gathered.is_empty() {
             self.is_sending = true;
             let count = self.gathered.len().min(W::ENDS_MAX);
-            self.todo.push_back(Todo::Send(self.gathered.drain(..count).collect()));
+            self.to_send = Some(self.gathered.drain(..count).collect());
         }
         if self.is_idle() {
             if matches!(self.alone, Alone::Yes) {
@@ -608,14 +633,14 @@ impl<W: Work> Machine<W> {
                 && let Some(suspect) = self.suspects.pop_front()
             {
                 self.alone = Alone::Beginning(0);
-                self.todo.push_back(Todo::Begin(suspect));
+                self.todo.push(Todo::Begin(suspect));
             }
         }
     }
 
     fn give_back(&mut self, job: W::Job) {
         self.ending += 1;
-        self.todo.push_back(Todo::GiveBack(job));
+        self.todo.push(Todo::GiveBack(job));
     }
 
     /// Gives back the jobs that are running.
@@ -623,8 +648,9 @@ impl<W: Work> Machine<W> {
         self.given_up.get_or_insert(now);
         self.limits.clear();
         for (_, Running { job, .. }) in std::mem::take(&mut self.running) {
-            if !W::is_ended(&job) {
-                self.give_back(job);
+            match W::is_ended(&job) {
+                true => self.left.push(job),
+                false => self.give_back(job),
             }
         }
         self.has_changed = true;
@@ -643,7 +669,7 @@ impl<W: Work> Machine<W> {
         self.overdue.insert(number, overdue);
         self.ending += 1;
         (self.takes.is_dry, self.takes.is_stale) = (false, true);
-        self.todo.push_back(Todo::TimeOut(number, job));
+        self.todo.push(Todo::TimeOut(number, job));
         self.has_changed = true;
     }
 
@@ -660,6 +686,7 @@ impl<W: Work> Machine<W> {
         if let Some(limit) = running.limit {
             self.limits.remove(&(limit, number));
         }
+        self.left.push(running.job);
         self.ending += usize::from(is_ending);
         (self.takes.is_dry, self.takes.is_stale) = (false, true);
         self.changed();
@@ -671,9 +698,12 @@ impl<W: Work> Machine<W> {
     fn forget_overdue(&mut self, number: u64) {
         let is_over = |overdue: &Overdue<_>| overdue.is_ended && !overdue.is_working;
         if self.overdue.get(&number).is_some_and(is_over)
-            && let Some(Overdue { job, is_late: true, .. }) = self.overdue.remove(&number)
+            && let Some(Overdue { job, is_late, .. }) = self.overdue.remove(&number)
         {
-            self.reports.push_back(W::late(job));
+            match is_late {
+                true => self.reports.push_back(W::late(job)),
+                false => self.left.push(job),
+            }
         }
     }
 

@@ -123,7 +123,7 @@ impl<J> Report<J> {
     pub(crate) fn of_job(
         kind: ReportKind,
         job: J,
-        name: fmt::Arguments<'_>,
+        name: &str,
         text: &str,
         error: Option<Error>,
     ) -> Self {

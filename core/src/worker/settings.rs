@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::failure::Failure;
+use super::machine::Plan;
 use super::report::{Report, log};
-use super::run::Plan;
 use super::stop::Stop;
 use crate::error::{Result, invalid};
 use crate::runtime::timer::Timer;
@@ -21,6 +21,7 @@ pub(crate) struct Settings<J> {
     pub(crate) prefetch: usize,
     /// How long a drain takes jobs.
     pub(crate) budget: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     pub(crate) tell_all: bool,
     pub(crate) on_report: Option<Arc<Hook<J>>>,
     pub(crate) stop: Arc<Stop>,
@@ -31,8 +32,8 @@ type Hook<J> = dyn Fn(&Report<J>) + Send + Sync;
 impl<J> Default for Settings<J> {
     fn default() -> Self {
         let (concurrency, prefetch) = (1, 0);
-        let (budget, tell_all, on_report) = (None, false, None);
-        Self { concurrency, prefetch, budget, tell_all, on_report, stop: Arc::default() }
+        let (budget, timeout, tell_all, on_report) = (None, None, false, None);
+        Self { concurrency, prefetch, budget, timeout, tell_all, on_report, stop: Arc::default() }
     }
 }
 
@@ -44,10 +45,11 @@ impl<J> Clone for Settings<J> {
 
 impl<J> Settings<J> {
     pub(crate) fn plan(&self, lease: Duration, drains: bool) -> Plan {
-        let Self { concurrency, prefetch, tell_all, .. } = *self;
+        let Self { concurrency, prefetch, tell_all, timeout, .. } = *self;
         let budget = self.budget.filter(|_| drains);
         let until = budget.and_then(|budget| Instant::now().checked_add(budget));
-        Plan { concurrency, prefetch, lease, drains, until, tells_all: tell_all || drains }
+        let tells_all = tell_all || drains;
+        Plan { concurrency, prefetch, lease, drains, until, tells_all, timeout }
     }
 
     pub(crate) fn report(&self, report: &Report<J>) {

@@ -22,7 +22,8 @@ final class EventConfigChange
      *                                different partitions do not wait for each other, and may run on different
      *                                servers of a cluster. A queue that exists keeps its number, whatever this
      *                                says: `EventQueue::reshard()` changes it
-     * @param float|null $lease       how long in seconds an event is leased to its receiver; 30 s in a new queue
+     * @param float|null $lease       how long in seconds an event is leased to its receiver; 30 seconds in a new
+     *                                queue
      * @param int|null   $maxAttempts how often an event is delivered before it becomes a dead letter; 20 in a new
      *                                queue, 0 for no limit
      * @param int|null   $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 3
@@ -32,9 +33,9 @@ final class EventConfigChange
      *                                it: it lets the jobs that it has end first, and until it begins the lease
      *                                does not count. So what was beside an event that crashes the workers is not
      *                                given up with it; with 1 it is
-     * @param float|null $backoffMin  the longest delay before the second attempt, 1 s in a new queue; it doubles
-     *                                with each attempt, in seconds
-     * @param float|null $backoffMax  the longest delay before any attempt; 1 h in a new queue, in seconds
+     * @param float|null $backoffMin  the longest delay before the second attempt, 1 second in a new queue; it
+     *                                doubles with each attempt, in seconds
+     * @param float|null $backoffMax  the longest delay before any attempt; 1 hour in a new queue, in seconds
      * @param int|null   $eventsMax   how many events a partition may hold, including dead letters; 0, as in a new
      *                                queue, for no limit
      * @param int|null   $dedupIdsMax how many deduplication ids a partition remembers, 1,000,000 in a new queue.

@@ -13,26 +13,26 @@ namespace Millpond;
 interface EventJobInterface
 {
     /**
-     * Whether the lease is lost, because another consumer has the event, because no extension has succeeded
-     * for a whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the
-     * job has no effect.
-     */
-    public function isLost(): bool;
-
-    /**
      * Whether this is the last attempt that the queue's `maxAttempts` allowed when the event was received: a
      * failure makes it a dead letter.
      */
     public function isLastAttempt(): bool;
 
     /**
-     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
-     */
-    public function timeLeft(): ?float;
-
-    /**
      * Whether the event was cancelled, as of the last extension. If so, stop working: a handler that fails
      * now ends the job, and the event is deleted. Always false in the child of a fork.
      */
     public function isCancelled(): bool;
+
+    /**
+     * Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for
+     * a whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job
+     * has no effect.
+     */
+    public function isLost(): bool;
+
+    /**
+     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
+     */
+    public function timeLeft(): ?float;
 }

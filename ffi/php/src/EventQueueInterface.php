@@ -309,10 +309,10 @@ interface EventQueueInterface
      * the configuration, or after this time; if that was its last attempt, it becomes a dead letter. The
      * other events of its key wait until then.
      *
-     * The last 1,024 bytes of `err` are kept.
+     * The last 1 KiB of `err` are kept.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
-     * @param string             $err      what went wrong, of which 1,024 bytes are kept
+     * @param string             $err      what went wrong, of which 1 KiB are kept
      * @param float|null         $after    how long in seconds until it is delivered again
      *
      * @throws Exception\MillpondException as ack()
@@ -335,7 +335,7 @@ interface EventQueueInterface
      * ready.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
-     * @param string             $reason   why, of which 1,024 bytes are kept
+     * @param string             $reason   why, of which 1 KiB are kept
      *
      * @throws Exception\MillpondException as ack()
      */

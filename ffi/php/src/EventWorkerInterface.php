@@ -21,7 +21,7 @@ interface EventWorkerInterface
      *                                                                   exception; everything else is as with
      *                                                                   `Tasks\Worker::run()`
      *
-     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException and
+     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException or
      *     InvalidArgumentException; running jobs have ended by then
      */
     public function run(
@@ -35,8 +35,8 @@ interface EventWorkerInterface
 
     /**
      * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
-     * that cron starts. Events that are ready are all worked on: where the queue's `rate` alone holds them
-     * up, it waits until the last one, or until its `budget` is over or it is stopped.
+     * that cron starts. Where only the `rate` of a queue of events holds up what is ready, it waits for
+     * that.
      *
      * @throws Exception\MillpondException those of the connection too
      */

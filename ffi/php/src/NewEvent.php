@@ -44,8 +44,8 @@ final class NewEvent
      *                                                                            may publish twice
      * @param float                                                  $dedupWindow how long in seconds the id is
      *                                                                            remembered, even if the event has ended;
-     *                                                                            five minutes by default. The id of an
-     *                                                                            event that is cancelled is free at once
+     *                                                                            5 minutes by default. The id of an event
+     *                                                                            that is cancelled is free at once
      * @param IfExists|null                                          $ifExists    what happens if the id is taken;
      *                                                                            `IfExists::Ignore` by default
      * @param array<string, string>|list<array{string, string}>|null $headers     all its headers, as `header` adds them:

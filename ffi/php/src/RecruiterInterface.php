@@ -31,17 +31,17 @@ interface RecruiterInterface
      * @param int|null                        $burst      how many slices may be saved up while nobody enlists, 1
      *                                                    to 10,000; by default as many as a second has, or as five
      *                                                    seconds have, up to five. Only for a rate per second
-     * @param float|null                      $budget     the time for one slice, 1 ms to 60 s; 50 milliseconds by
-     *                                                    default, in seconds. The handler can see how much is
+     * @param float|null                      $budget     the time for one slice, 1 ms to 1 minute; 50 milliseconds
+     *                                                    by default, in seconds. The handler can see how much is
      *                                                    left; it is not interrupted
      * @param int                             $maxRunning how many slices run at a time over all processes, up to
      *                                                    1,000; 0, the default, is no limit. Only for a rate per
      *                                                    second
      * @param float|null                      $lease      after how long a slice that never ended stops counting
-     *                                                    against `maxRunning`, from the budget to an hour; by
-     *                                                    default 20 budgets, and at least 5 s, in seconds
+     *                                                    against `maxRunning`, from the budget to 1 hour; by
+     *                                                    default 20 budgets, and at least 5 seconds, in seconds
      * @param float|null                      $idleMax    how slowly the job runs at the slowest when it finds
-     *                                                    nothing to do: once in this time, up to an hour, in
+     *                                                    nothing to do: once in this time, up to 1 hour, in
      *                                                    seconds. 10 seconds by default. With 0 it always runs at
      *                                                    its full rate
      *
@@ -130,8 +130,8 @@ interface RecruiterInterface
     public function setDutyMax(float $part): void;
 
     /**
-     * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20 milliseconds by
-     * default. Without a decision by then the enlistment does nothing. A connection that takes longer is
+     * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20 milliseconds
+     * by default. Without a decision by then the enlistment does nothing. A connection that takes longer is
      * there for the next one.
      *
      * @param float $timeout how long in seconds to wait, 1 ms to 1 s

@@ -55,7 +55,7 @@ final class Schedule
      *                                                                         default
      * @param float                                                  $grace    how long in seconds an event can be
      *                                                                         received before it is missed, with
-     *                                                                         `Missed::Expire`; 60 seconds by default.
+     *                                                                         `Missed::Expire`; 1 minute by default.
      *                                                                         One that was received within it is not
      *                                                                         missed, even if it is delivered again
      *                                                                         later

@@ -13,17 +13,17 @@ namespace Millpond;
 interface ShuffleJobInterface
 {
     /**
-     * Whether the lease is lost, because another consumer has the message, because no extension has
-     * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop working:
-     * ending the job has no effect.
-     */
-    public function isLost(): bool;
-
-    /**
      * Whether this is the last delivery that the consumer's `maxDeliveries` allows: a failure makes the
      * message a dead letter.
      */
     public function isLastAttempt(): bool;
+
+    /**
+     * Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for
+     * a whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job
+     * has no effect.
+     */
+    public function isLost(): bool;
 
     /**
      * How many more seconds the handler may work under the worker's `timeout`; null means without limit.

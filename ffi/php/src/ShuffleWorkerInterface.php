@@ -22,7 +22,7 @@ interface ShuffleWorkerInterface
      *                                                                     exception; everything else is as with
      *                                                                     `Tasks\Worker::run()`
      *
-     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException and
+     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException or
      *     InvalidArgumentException; running jobs have ended by then
      */
     public function run(
@@ -36,7 +36,8 @@ interface ShuffleWorkerInterface
 
     /**
      * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
-     * that cron starts.
+     * that cron starts. Where only the `rate` of a queue of events holds up what is ready, it waits for
+     * that.
      *
      * @throws Exception\MillpondException those of the connection too
      */

@@ -432,8 +432,8 @@ pub struct millpond_new_event {
     /// Of all events of one key with this id, only one is added; for producers that may publish
     /// twice. NULL: not set.
     pub dedup_id: millpond_bytes,
-    /// How long the id is remembered, even if the event has ended; five minutes by default. The id
-    /// of an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
+    /// How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
+    /// an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
     pub dedup_window_ms: i64,
     /// What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
     /// the default.
@@ -520,8 +520,8 @@ pub struct millpond_event_config_change {
     /// number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
     /// stays as it is.
     pub partitions: i64,
-    /// How long an event is leased to its receiver; 30 s in a new queue. `MILLPOND_NOT_SET`: it
-    /// stays as it is.
+    /// How long an event is leased to its receiver; 30 seconds in a new queue. `MILLPOND_NOT_SET`:
+    /// it stays as it is.
     pub lease_ms: i64,
     /// How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
     /// limit. `MILLPOND_NOT_SET`: it stays as it is.
@@ -533,11 +533,11 @@ pub struct millpond_event_config_change {
     /// begins the lease does not count. So what was beside an event that crashes the workers is not
     /// given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
     pub max_crashes: i64,
-    /// The longest delay before the second attempt, 1 s in a new queue; it doubles with each
+    /// The longest delay before the second attempt, 1 second in a new queue; it doubles with each
     /// attempt. `MILLPOND_NOT_SET`: it stays as it is.
     pub backoff_min_ms: i64,
-    /// The longest delay before any attempt; 1 h in a new queue. `MILLPOND_NOT_SET`: it stays as it
-    /// is.
+    /// The longest delay before any attempt; 1 hour in a new queue. `MILLPOND_NOT_SET`: it stays as
+    /// it is.
     pub backoff_max_ms: i64,
     /// How many events a partition may hold, including dead letters; 0, as in a new queue, for no
     /// limit. `MILLPOND_NOT_SET`: it stays as it is.
@@ -681,8 +681,8 @@ pub struct millpond_schedule {
     /// What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub missed: i64,
-    /// How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 60
-    /// seconds by default. One that was received within it is not missed, even if it is delivered
+    /// How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
+    /// minute by default. One that was received within it is not missed, even if it is delivered
     /// again later. `MILLPOND_NOT_SET`: the default.
     pub grace_ms: i64,
     /// Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:

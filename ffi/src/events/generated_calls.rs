@@ -473,7 +473,7 @@ pub unsafe extern "C" fn millpond_events_ack(
 /// backoff of the configuration, or after this time; if that was its last attempt, it becomes a
 /// dead letter. The other events of its key wait until then.
 ///
-/// The last 1,024 bytes of `err` are kept.
+/// The last 1 KiB of `err` are kept.
 ///
 /// Errors: as `millpond_events_ack`; `MILLPOND_INVALID_ARGUMENT` for a time above 100 years.
 ///
@@ -1345,30 +1345,6 @@ pub struct millpond_events_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the event, because no extension has
-/// succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
-/// working: ending the job has no effect. `lost` is set to the result.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_events_job_is_lost(
-    job: *const millpond_events_job,
-    lost: *mut bool,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.local(error, || {
-        let lost = caller.out("lost", lost, true)?;
-        let job = caller.held("job", job)?;
-        let it = job.is_lost();
-        lost.set(it.into());
-        Ok(())
-    })
-}
-
 /// Whether this is the last attempt that the queue's `max_attempts` allowed when the event was
 /// received: a failure makes it a dead letter. `last_attempt` is set to the result.
 ///
@@ -1388,29 +1364,6 @@ pub unsafe extern "C" fn millpond_events_job_is_last_attempt(
         let job = caller.held("job", job)?;
         let it = job.is_last_attempt();
         last_attempt.set(it.into());
-        Ok(())
-    })
-}
-
-/// How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
-/// `time_left_ms` is set to the result.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_events_job_time_left_ms(
-    job: *const millpond_events_job,
-    time_left_ms: *mut i64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.local(error, || {
-        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
-        let job = caller.held("job", job)?;
-        let it = job.time_left();
-        time_left_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }
@@ -1435,6 +1388,53 @@ pub unsafe extern "C" fn millpond_events_job_is_cancelled(
         let job = caller.held("job", job)?;
         let it = job.is_cancelled();
         cancelled.set(it.into());
+        Ok(())
+    })
+}
+
+/// Whether the lease is lost, because another consumer has the job, because no renewal has
+/// succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+/// working: ending the job has no effect. `lost` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_job_is_lost(
+    job: *const millpond_events_job,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let lost = caller.out("lost", lost, true)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_lost();
+        lost.set(it.into());
+        Ok(())
+    })
+}
+
+/// How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
+/// `time_left_ms` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_job_time_left_ms(
+    job: *const millpond_events_job,
+    time_left_ms: *mut i64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
+        let job = caller.held("job", job)?;
+        let it = job.time_left();
+        time_left_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }

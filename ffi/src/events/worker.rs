@@ -20,7 +20,7 @@ pub struct millpond_events_worker_options {
     /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
     /// by default 1.
     pub concurrency: u32,
-    /// How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
     /// none. A stop gives back those that have not begun.
     pub prefetch: u32,
     /// How long an event is leased; by default as long as the queue's configuration says. A native
@@ -35,9 +35,9 @@ pub struct millpond_events_worker_options {
     pub timeout_ms: i64,
     /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
     /// those that are running have ended. For a slice of a recruiter, give it the time that the
-    /// slice has left. By default it goes on until nothing is available; it waits for events that
-    /// are ready as long as the queue's `rate` alone holds them up. It does not matter to `run`.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
     pub budget_ms: i64,
 }
 

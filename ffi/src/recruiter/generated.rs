@@ -149,10 +149,11 @@ pub struct millpond_new_job {
     /// Only for a rate per second.
     pub max_running: u64,
     /// After how long a slice that never ended stops counting against `max_running`, from the
-    /// budget to an hour; by default 20 budgets, and at least 5 s. `MILLPOND_NOT_SET`: the default.
+    /// budget to 1 hour; by default 20 budgets, and at least 5 seconds. `MILLPOND_NOT_SET`: the
+    /// default.
     pub lease_ms: i64,
     /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to
-    /// an hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
+    /// 1 hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
     /// the default.
     pub idle_max_ms: i64,
 }

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn millpond_recruiter_set_duty_max(
     })
 }
 
-/// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
+/// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
 /// milliseconds by default. Without a decision by then the enlistment does nothing. A
 /// connection that takes longer is there for the next one.
 ///

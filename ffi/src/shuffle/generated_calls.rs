@@ -1024,30 +1024,6 @@ pub struct millpond_shuffle_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the message, because no extension
-/// has succeeded for a whole lease, or because the job has ended after its `timeout`. If so,
-/// stop working: ending the job has no effect. `lost` is set to the result.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_job_is_lost(
-    job: *const millpond_shuffle_job,
-    lost: *mut bool,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.local(error, || {
-        let lost = caller.out("lost", lost, true)?;
-        let job = caller.held("job", job)?;
-        let it = job.is_lost();
-        lost.set(it.into());
-        Ok(())
-    })
-}
-
 /// Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure
 /// makes the message a dead letter. `last_attempt` is set to the result.
 ///
@@ -1067,6 +1043,30 @@ pub unsafe extern "C" fn millpond_shuffle_job_is_last_attempt(
         let job = caller.held("job", job)?;
         let it = job.is_last_attempt();
         last_attempt.set(it.into());
+        Ok(())
+    })
+}
+
+/// Whether the lease is lost, because another consumer has the job, because no renewal has
+/// succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+/// working: ending the job has no effect. `lost` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_job_is_lost(
+    job: *const millpond_shuffle_job,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let lost = caller.out("lost", lost, true)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_lost();
+        lost.set(it.into());
         Ok(())
     })
 }

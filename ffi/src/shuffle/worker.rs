@@ -35,7 +35,7 @@ pub struct millpond_shuffle_worker_options {
     /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
     /// by default 1.
     pub concurrency: u32,
-    /// How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
     /// none. A stop gives back those that have not begun.
     pub prefetch: u32,
     /// Whether messages that are done are deleted for all groups, which suits a queue with one
@@ -43,8 +43,9 @@ pub struct millpond_shuffle_worker_options {
     pub delete_done: c_bool,
     /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
     /// those that are running have ended. For a slice of a recruiter, give it the time that the
-    /// slice has left. By default it goes on until nothing is available. It does not matter to
-    /// `run`. `MILLPOND_NOT_SET`: the default.
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
     pub budget_ms: i64,
 }
 

@@ -806,30 +806,6 @@ pub struct millpond_tasks_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because a renewal was refused, because none has succeeded for a
-/// whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
-/// ending the job is refused. `lost` is set to the result.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_is_lost(
-    job: *const millpond_tasks_job,
-    lost: *mut bool,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.local(error, || {
-        let lost = caller.out("lost", lost, true)?;
-        let job = caller.held("job", job)?;
-        let it = job.is_lost();
-        lost.set(it.into());
-        Ok(())
-    })
-}
-
 /// Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the
 /// task aside, into the error queue. `last_attempt` is set to the result.
 ///
@@ -849,29 +825,6 @@ pub unsafe extern "C" fn millpond_tasks_job_is_last_attempt(
         let job = caller.held("job", job)?;
         let it = job.is_last_attempt();
         last_attempt.set(it.into());
-        Ok(())
-    })
-}
-
-/// How much longer the handler may work under the worker's `timeout_ms`; -1 means without
-/// limit. Sends nothing.
-///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
-    job: *const millpond_tasks_job,
-    time_left_ms: *mut i64,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.local(error, || {
-        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
-        let job = caller.held("job", job)?;
-        let it = job.time_left();
-        time_left_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }
@@ -1143,6 +1096,53 @@ pub unsafe extern "C" fn millpond_tasks_job_release(
             Some(given) => job.release_after(given)?,
             None => job.release()?,
         };
+        Ok(())
+    })
+}
+
+/// Whether the lease is lost, because another consumer has the job, because no renewal has
+/// succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+/// working: ending the job has no effect. `lost` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_is_lost(
+    job: *const millpond_tasks_job,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let lost = caller.out("lost", lost, true)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_lost();
+        lost.set(it.into());
+        Ok(())
+    })
+}
+
+/// How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+/// limit. Sends nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
+    job: *const millpond_tasks_job,
+    time_left_ms: *mut i64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
+        let job = caller.held("job", job)?;
+        let it = job.time_left();
+        time_left_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }

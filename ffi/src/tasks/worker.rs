@@ -58,8 +58,9 @@ pub struct millpond_tasks_worker_options {
     pub timeout_ms: i64,
     /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
     /// those that are running have ended. For a slice of a recruiter, give it the time that the
-    /// slice has left. By default it goes on until nothing is available. It does not matter to
-    /// `run`. `MILLPOND_NOT_SET`: the default.
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
     pub budget_ms: i64,
 }
 

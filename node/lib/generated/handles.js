@@ -502,16 +502,16 @@ class EventJob extends Handle {
     super(native, Native.EventJob, 'a worker')
   }
 
-  get isLost() {
-    return nativeOf(this).isLost
-  }
-
   get isLastAttempt() {
     return nativeOf(this).isLastAttempt
   }
 
   get isCancelled() {
     return nativeOf(this).isCancelled
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
   }
 }
 made.EventJob = EventJob
@@ -766,12 +766,12 @@ class ShuffleJob extends Handle {
     super(native, Native.ShuffleJob, 'a worker')
   }
 
-  get isLost() {
-    return nativeOf(this).isLost
-  }
-
   get isLastAttempt() {
     return nativeOf(this).isLastAttempt
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
   }
 }
 made.ShuffleJob = ShuffleJob
@@ -982,10 +982,6 @@ class Job extends Handle {
     super(native, Native.Job, 'a worker')
   }
 
-  get isLost() {
-    return nativeOf(this).isLost
-  }
-
   get isLastAttempt() {
     return nativeOf(this).isLastAttempt
   }
@@ -996,6 +992,10 @@ class Job extends Handle {
 
   get isEnded() {
     return nativeOf(this).isEnded
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
   }
 
   async claimDocs(namespace, keys, options) {

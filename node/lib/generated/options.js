@@ -199,11 +199,11 @@ module.exports = {
     maxAttempts: check.smallSize,
     maxCrashes: check.smallSize,
     errorQueue: check.text,
+    waitMs: check.milliseconds,
     concurrency: check.wholeNumber,
     budgetMs: check.milliseconds,
     prefetch: check.wholeNumber,
-    timeoutMs: check.milliseconds,
-    waitMs: check.milliseconds
+    timeoutMs: check.milliseconds
   },
   fieldQuery: {
     after: check.parts({ expiresUs: check.wholeNumber, field: check.bytes }),

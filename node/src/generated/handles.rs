@@ -504,13 +504,6 @@ impl EventJob {
 
 #[napi]
 impl EventJob {
-    /// [`is_lost`](millpond::events::Job::is_lost).
-    #[napi(getter)]
-    pub fn is_lost(&self) -> bool {
-        // A handle that was given up is lost and has ended.
-        self.0.get(|core| core.is_lost()).unwrap_or(true)
-    }
-
     /// [`is_last_attempt`](millpond::events::Job::is_last_attempt).
     #[napi(getter)]
     pub fn is_last_attempt(&self) -> bool {
@@ -523,6 +516,13 @@ impl EventJob {
     pub fn is_cancelled(&self) -> bool {
         // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_cancelled()).unwrap_or(true)
+    }
+
+    /// [`is_lost`](millpond::events::Job::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
     /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
@@ -915,18 +915,18 @@ impl ShuffleJob {
 
 #[napi]
 impl ShuffleJob {
-    /// [`is_lost`](millpond::shuffle::Job::is_lost).
-    #[napi(getter)]
-    pub fn is_lost(&self) -> bool {
-        // A handle that was given up is lost and has ended.
-        self.0.get(|core| core.is_lost()).unwrap_or(true)
-    }
-
     /// [`is_last_attempt`](millpond::shuffle::Job::is_last_attempt).
     #[napi(getter)]
     pub fn is_last_attempt(&self) -> bool {
         // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_last_attempt()).unwrap_or(true)
+    }
+
+    /// [`is_lost`](millpond::shuffle::Job::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
     /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
@@ -1232,13 +1232,6 @@ impl Job {
 
 #[napi]
 impl Job {
-    /// [`is_lost`](millpond::tasks::Job::is_lost).
-    #[napi(getter)]
-    pub fn is_lost(&self) -> bool {
-        // A handle that was given up is lost and has ended.
-        self.0.get(|core| core.is_lost()).unwrap_or(true)
-    }
-
     /// [`is_last_attempt`](millpond::tasks::Job::is_last_attempt).
     #[napi(getter)]
     pub fn is_last_attempt(&self) -> bool {
@@ -1258,6 +1251,13 @@ impl Job {
     pub fn is_ended(&self) -> bool {
         // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_ended()).unwrap_or(true)
+    }
+
+    /// [`is_lost`](millpond::tasks::Job::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
     /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.

@@ -523,11 +523,11 @@ impl Reader<'_> {
                 "maxAttempts" => of.max_attempts(self.number()? as u32),
                 "maxCrashes" => of.max_crashes(self.number()? as u32),
                 "errorQueue" => of.error_queue(self.text()?),
+                "waitMs" => of.wait(duration(self.number()?)),
                 "concurrency" => of.concurrency(self.count()? as _),
                 "budgetMs" => of.budget(duration(self.number()?)),
                 "prefetch" => of.prefetch(self.count()? as _),
                 "timeoutMs" => of.timeout(duration(self.number()?)),
-                "waitMs" => of.wait(duration(self.number()?)),
                 "tellAll" => of.tell_all(true),
                 other => return Err(unexpected(other)),
             };

@@ -112,7 +112,7 @@ class EventQueue:
         :param dedup_id: of all events of one key with this id, only one is added; for producers
           that may publish twice
         :param dedup_window: how long the id is remembered, even if the event has ended, in
-          seconds; five minutes by default. The id of an event that is cancelled is free at once
+          seconds; 5 minutes by default. The id of an event that is cancelled is free at once
         :param if_exists: what happens if the id is taken; ``"ignore"`` by default
         :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
           its value
@@ -183,7 +183,7 @@ class EventQueue:
         :param dedup_id: of all events of one key with this id, only one is added; for producers
           that may publish twice
         :param dedup_window: how long the id is remembered, even if the event has ended, in
-          seconds; five minutes by default. The id of an event that is cancelled is free at once
+          seconds; 5 minutes by default. The id of an event that is cancelled is free at once
         :param if_exists: what happens if the id is taken; ``"ignore"`` by default
         :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
           its value
@@ -323,10 +323,10 @@ class EventQueue:
         the backoff of the configuration, or after this time; if that was its last attempt, it
         becomes a dead letter. The other events of its key wait until then.
 
-        The last 1,024 bytes of ``err`` are kept.
+        The last 1 KiB of ``err`` are kept.
 
         :param delivery: the event, as it was received
-        :param err: what went wrong, of which 1,024 bytes are kept
+        :param err: what went wrong, of which 1 KiB are kept
         :param after: how long until it is delivered again, in seconds
         :raises: as for :meth:`ack`; :class:`~millpond.InvalidArgumentError` for a time above 100
           years.
@@ -348,7 +348,7 @@ class EventQueue:
         key becomes ready.
 
         :param delivery: the event, as it was received
-        :param reason: why, of which 1,024 bytes are kept
+        :param reason: why, of which 1 KiB are kept
         :raises: as for :meth:`ack`.
         """
         return self._native.dead_letter(delivery, reason)
@@ -691,8 +691,8 @@ class EventQueue:
         :param missed: what becomes of an event that was not received in time; ``"latest"`` by
           default
         :param grace: how long an event can be received before it is missed, with ``"expire"``, in
-          seconds; 60 seconds by default. One that was received within it is not missed, even if it
-          is delivered again later
+          seconds; 1 minute by default. One that was received within it is not missed, even if it is
+          delivered again later
         :param overlap: whether events wait for each other; ``"wait"`` by default
         :param from_ms: the time before which no tick comes, in milliseconds since the Unix epoch
         :param until_ms: the time from which on no tick comes, in milliseconds since the Unix
@@ -852,7 +852,8 @@ class EventQueue:
           partitions do not wait for each other, and may run on different servers of a cluster. A
           queue that exists keeps its number, whatever this says: :meth:`EventQueue.reshard` changes
           it
-        :param lease: how long an event is leased to its receiver, in seconds; 30 s in a new queue
+        :param lease: how long an event is leased to its receiver, in seconds; 30 seconds in a new
+          queue
         :param max_attempts: how often an event is delivered before it becomes a dead letter; 20
           in a new queue, 0 for no limit
         :param max_crashes: how often a lease of an event may expire before it becomes a dead
@@ -861,9 +862,10 @@ class EventQueue:
           last, is received alone, and a worker works on nothing beside it: it lets the jobs that it
           has end first, and until it begins the lease does not count. So what was beside an event
           that crashes the workers is not given up with it; with 1 it is
-        :param backoff_min: the longest delay before the second attempt, 1 s in a new queue, in
-          seconds; it doubles with each attempt
-        :param backoff_max: the longest delay before any attempt, in seconds; 1 h in a new queue
+        :param backoff_min: the longest delay before the second attempt, 1 second in a new queue,
+          in seconds; it doubles with each attempt
+        :param backoff_max: the longest delay before any attempt, in seconds; 1 hour in a new
+          queue
         :param events_max: how many events a partition may hold, including dead letters; 0, as in
           a new queue, for no limit
         :param dedup_ids_max: how many deduplication ids a partition remembers, 1,000,000 in a new
@@ -969,9 +971,9 @@ class EventWorker(Runner["EventJob"]):
 
     def stop(self, within: Seconds = 25) -> None:
         """Stops the worker's runs: they take no more jobs and wait for those that are running. A
-        job that is still running after this time is given back, and its handler is told that the
-        job is lost. With zero, this happens immediately. A second stop changes the time. A
-        stopped worker stays stopped.
+        job that is still running after this time is given back and available immediately, and its
+        handler is told that the job is lost. With zero, this happens immediately. A second stop
+        changes the time. A stopped worker stays stopped.
 
         Can be called from any thread.
 
@@ -997,9 +999,9 @@ class EventJob:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the event, because no extension
-        has succeeded for a whole lease, or because the job has ended after its ``timeout``. If
-        so, stop working: ending the job has no effect.
+        """Whether the lease is lost, because another consumer has the job, because no renewal has
+        succeeded for a whole lease, or because the job has ended after its ``timeout``. If so,
+        stop working: ending the job has no effect.
         """
         return self._native.is_lost
 

@@ -101,15 +101,15 @@ class Recruiter:
         :param burst: how many slices may be saved up while nobody enlists, 1 to 10,000; by
           default as many as a second has, or as five seconds have, up to five. Only for a rate per
           second
-        :param budget: the time for one slice, 1 ms to 60 s, in seconds; 50 milliseconds by
+        :param budget: the time for one slice, 1 ms to 1 minute, in seconds; 50 milliseconds by
           default. The handler can see how much is left; it is not interrupted
         :param max_running: how many slices run at a time over all processes, up to 1,000; 0, the
           default, is no limit. Only for a rate per second
         :param lease: after how long a slice that never ended stops counting against
-          ``max_running``, from the budget to an hour, in seconds; by default 20 budgets, and at
-          least 5 s
+          ``max_running``, from the budget to 1 hour, in seconds; by default 20 budgets, and at
+          least 5 seconds
         :param idle_max: how slowly the job runs at the slowest when it finds nothing to do: once
-          in this time, up to an hour, in seconds. 10 seconds by default. With 0 it always runs at
+          in this time, up to 1 hour, in seconds. 10 seconds by default. With 0 it always runs at
           its full rate
         :raises: :class:`~millpond.InvalidArgumentError` for a job beyond its limits, an id that
           is installed already, more than 64 jobs, and shares that come to more than 100 %, whose
@@ -265,8 +265,8 @@ class Recruiter:
         return self._native.set_duty_max(part)
 
     def set_decision_timeout(self, timeout: Seconds) -> None:
-        """Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
-        milliseconds by default. Without a decision by then the enlistment does nothing. A
+        """Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second;
+        20 milliseconds by default. Without a decision by then the enlistment does nothing. A
         connection that takes longer is there for the next one.
 
         :param timeout: how long to wait, 1 ms to 1 s, in seconds

@@ -3,12 +3,13 @@
 // Clippy's leave for tests does not reach the functions that the tests share.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use millpond::events::{
-    Config, ConfigChange, EventQuery, EventState, NewEvent, RedriveFilter, Schedule, Status,
+    ConfigChange, EventQuery, EventState, NewEvent, RedriveFilter, Schedule, Status,
 };
 use millpond::shuffle::TrackKeys;
 use millpond::tasks::{NewTask, TaskStore};
@@ -36,8 +37,19 @@ impl Printed for Duration {
         ];
         let fits = |(ms, _): &(u128, &str)| self.as_millis().is_multiple_of(*ms);
         let (ms, unit) = units.into_iter().find(fits).unwrap();
-        let count = self.as_millis() / ms;
-        format!("{count} {unit}{}", if count > 1 && unit.len() > 2 { "s" } else { "" })
+        let count = print_integer((self.as_millis() / ms) as u64, "");
+        match self.is_zero() {
+            true => count,
+            false => {
+                format!("{count} {unit}{}", if count != "1" && unit.len() > 2 { "s" } else { "" })
+            }
+        }
+    }
+}
+
+impl Printed for &str {
+    fn printed(self, _: &str) -> String {
+        self.to_owned()
     }
 }
 
@@ -72,7 +84,7 @@ macro_rules! print_integers {
     };
 }
 
-print_integers!(u8, u32, u64, i64, usize);
+print_integers!(u8, u16, u32, u64, i64, usize);
 
 macro_rules! constants {
     ($($constant:path),* $(,)?) => {
@@ -90,6 +102,7 @@ fn constants() -> Vec<(&'static str, String)> {
         ick::BATCH_MEMBERS_MAX,
         ick::SIZE_MAX,
         ick::SHARDS_MAX,
+        ick::LEASE_MAX,
         shuffle::STREAMS_MAX,
         shuffle::FIELDS_MAX,
         shuffle::VALUE_BYTES_MAX,
@@ -100,7 +113,10 @@ fn constants() -> Vec<(&'static str, String)> {
         shuffle::ACK_MESSAGES_MAX,
         shuffle::REASON_BYTES_MAX,
         shuffle::TTL_MAX,
+        shuffle::MAX_DELIVERIES_MAX,
         shuffle::DEADLINE_MAX,
+        shuffle::CORDON_WITHIN_MAX,
+        shuffle::TIME_DIGITS_MAX,
         tasks::ID_CHARS_MAX,
         tasks::KEY_CHARS_MAX,
         tasks::DOC_ID_CHARS_MAX,
@@ -110,6 +126,7 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::HEADERS_MAX,
         tasks::HEADERS_BYTES_MAX,
         tasks::PRIORITY_MAX,
+        tasks::TIME_MS_MAX,
         tasks::DELAY_MAX,
         tasks::DEDUP_WINDOW_MAX,
         tasks::DEDUP_IDS_MAX,
@@ -124,7 +141,31 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::SWEEP_TASKS_MAX,
         tasks::STATS_MAX,
         tasks::FILTER_NAMES_MAX,
+        events::KEY_BYTES_MAX,
+        events::DEDUP_ID_BYTES_MAX,
+        events::DEDUP_WINDOW_MAX,
+        events::PAYLOAD_BYTES_MAX,
+        events::HEADERS_MAX,
+        events::HEADERS_BYTES_MAX,
+        events::TIME_MS_MAX,
+        events::DELAY_MAX,
+        events::RECEIVE_EVENTS_MAX,
+        events::PAGE_MAX,
+        events::FOLLOWING_EVENTS_MAX,
+        events::STEP_EVENTS_MAX,
+        events::STEP_BYTES_MAX,
+        events::ERR_BYTES_MAX,
+        events::PARTITIONS_MAX,
+        events::COUNT_MAX,
+        events::RATE_MAX,
+        events::CANCELLED_MAX,
         events::SYNC_SCHEDULES_MAX,
+        events::SCHEDULE_ID_BYTES_MAX,
+        events::OWNER_BYTES_MAX,
+        events::CRON_BYTES_MAX,
+        events::ZONE_BYTES_MAX,
+        events::SCHEDULE_TICKS_MAX,
+        events::SCHEDULE_IDS_MAX,
         volatile::FIELD_BYTES_MAX,
         volatile::VALUE_BYTES_MAX,
         volatile::FIELDS_MAX,
@@ -133,11 +174,16 @@ fn constants() -> Vec<(&'static str, String)> {
         volatile::PAGE_MAX,
         volatile::REAP_MAX,
         volatile::SHARDS_MAX,
+        volatile::DUE_HASHES_MAX,
         recruiter::JOB_BYTES_MAX,
         recruiter::JOBS_MAX,
         recruiter::RATE_MAX,
         recruiter::BURST_MAX,
         recruiter::RUNNING_MAX,
+        recruiter::BUDGET_MAX,
+        recruiter::LEASE_MAX,
+        recruiter::IDLE_MAX,
+        recruiter::DECISION_TIMEOUT_MAX,
         tracker::ID_BYTES_MAX,
         tracker::ROW_BYTES_MAX,
         tracker::IDS_MAX,
@@ -157,10 +203,28 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::RELEASE_DELAY_DEFAULT,
         tasks::PAGE_DEFAULT,
         tasks::SWEEP_TASKS_DEFAULT,
+        events::PARTITIONS_DEFAULT,
+        events::LEASE_DEFAULT,
+        events::MAX_ATTEMPTS_DEFAULT,
+        events::MAX_CRASHES_DEFAULT,
+        events::BACKOFF_MIN_DEFAULT,
+        events::BACKOFF_MAX_DEFAULT,
+        events::EVENTS_MAX_DEFAULT,
+        events::DEDUP_IDS_MAX_DEFAULT,
+        events::CONCURRENCY_DEFAULT,
+        events::RATE_DEFAULT,
+        events::BURST_DEFAULT,
+        events::RETENTION_DEFAULT,
+        events::DEDUP_WINDOW_DEFAULT,
+        events::PAGE_DEFAULT,
+        events::RELEASE_DELAY_DEFAULT,
+        events::GRACE_DEFAULT,
+        events::ZONE_DEFAULT,
         volatile::PAGE_DEFAULT,
         volatile::REAP_DEFAULT,
         volatile::SHARDS_DEFAULT,
         recruiter::BUDGET_DEFAULT,
+        recruiter::LEASE_MIN_DEFAULT,
         recruiter::IDLE_MAX_DEFAULT,
         recruiter::DECISION_TIMEOUT_DEFAULT,
         recruiter::DUTY_MAX_DEFAULT,
@@ -175,106 +239,199 @@ fn rows() -> Vec<(&'static str, String)> {
         let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
         Some((name, rest.split_once(" |")?.0.to_owned()))
     };
-    let is_constant = |name: &str| !last(name).contains(|letter: char| letter.is_lowercase());
-    PAGE.lines().filter_map(row).filter(|(name, _)| is_constant(name)).collect()
+    PAGE.lines().filter_map(row).filter(|(name, _)| is_constant(last(name))).collect()
 }
 
 fn last(path: &str) -> &str {
     path.rsplit("::").next().unwrap()
 }
 
-/// The names of the public constants in the sources of this folder that are no texts.
-fn public_constants(folder: &Path, names: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            public_constants(&path, names);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let source = std::fs::read_to_string(path).unwrap();
-            let constants = source.lines().filter_map(|line| line.strip_prefix("pub const "));
-            let of_values = constants.filter(|constant| !constant.contains(": &str"));
-            names.extend(of_values.map(|constant| constant.split(':').next().unwrap().to_owned()));
-        }
-    }
+/// The folders of the core with a queue.
+const QUEUES: [&str; 7] = ["events", "ick", "recruiter", "shuffle", "tasks", "tracker", "volatile"];
+
+/// Constants of a queue that are no limits of what a program gives or gets, and why.
+const INTERNAL: &[(&str, &str, &[&str])] = &[
+    (
+        "events",
+        "the size of a step's further work",
+        &["DUE_MAX", "LATE_MAX", "FORGOTTEN_MAX", "DONE_MAX"],
+    ),
+    ("events", "the size of a step's further work", &["SKIPPED_MAX", "LOOKED_MAX", "TICKS_MAX"]),
+    ("events", "where a body is stored", &["SHORT_MAX"]),
+    (
+        "events",
+        "how often a call begins again",
+        &["STALE_MAX", "MOVES_MAX", "AGAIN_MAX", "TRIES_MAX"],
+    ),
+    ("events", "the size of an id, and of a time in a script", &["SEQUENCE_MAX", "TIME_US_MAX"]),
+    ("events", "the ids in a message", &["LISTED_MAX"]),
+    ("events", "the size of a reply", &["BATCH_EVENTS_MAX", "PAGE_SCHEDULES_MAX"]),
+    ("events", "the ends of a worker's step", &["ENDS_MAX"]),
+    ("recruiter", "how often a process asks", &["ASK_US_MAX", "ASK_ALL_US_MAX", "AWAY_US_MAX"]),
+    ("recruiter", "how often a process asks", &["WAIT_US_MAX", "BUSY_US_MAX", "REST_MAX"]),
+    ("recruiter", "how far a rate is halved", &["BACKOFF_MAX", "INTERVAL_US_MAX"]),
+    ("shuffle", "the ends of a worker's step", &["ENDS_MAX"]),
+    ("tasks", "the tasks whose conflicts a worker counts", &["COUNTED_MAX"]),
+    ("tasks", "the faults in a message", &["FAULTS_TOLD_MAX"]),
+    ("tasks", "the size of a journal's table", &["CLAIMANTS_MAX"]),
+    ("tasks", "the ends of a worker's step", &["ENDS_MAX", "MODIFICATIONS_MAX"]),
+    ("volatile", "the size of a step's further work", &["REAPED_MAX"]),
+];
+
+const CORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src");
+
+/// The files below a folder of the core with this extension.
+fn sources(folder: &Path, extension: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| match path.is_dir() {
+            true => sources(&path, extension),
+            false if path.extension().is_some_and(|of| of == extension) => {
+                vec![std::fs::read_to_string(path).unwrap()]
+            }
+            false => Vec::new(),
+        })
+        .collect()
+}
+
+fn is_constant(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+    name.len() > 1 && name.chars().all(is_letter)
+}
+
+/// The names of the constants that a module makes or exports, but for the version of a library or a layout.
+fn exported(module: &str) -> BTreeSet<String> {
+    let source = std::fs::read_to_string(Path::new(CORE).join(module)).unwrap();
+    let uses = source.split("\npub use ").skip(1).filter_map(|rest| rest.split(';').next());
+    let is_between = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let words = uses.flat_map(|path| path.split(is_between));
+    let own = source.split("\npub const ").skip(1).filter_map(|rest| rest.split(':').next());
+    let is_value = |name: &&str| is_constant(name) && *name != "VERSION";
+    words.chain(own).filter(is_value).map(str::to_owned).collect()
+}
+
+/// The names of the constants in a folder's Rust files, whoever sees them: those of their modules and, if `inner`, those
+/// in other items.
+fn constants_in(folder: &Path, inner: bool) -> BTreeSet<String> {
+    let sources = sources(folder, "rs");
+    let lines = sources.iter().flat_map(|source| source.lines());
+    let lines = lines.filter(|line| inner || !line.starts_with(' '));
+    let names = lines.filter_map(|line| line.split_once("const ")?.1.split(':').next());
+    names.filter(|name| is_constant(name)).map(str::to_owned).collect()
 }
 
 #[test]
 fn each_constant_has_its_row() {
-    let mut names = Vec::new();
-    public_constants(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src")), &mut names);
-    names.sort_unstable();
-    let rows = rows();
-    let mut listed: Vec<_> = rows.iter().map(|(name, _)| last(name).to_owned()).collect();
-    listed.sort_unstable();
-    assert_eq!(listed, names, "the page, and the public constants of the core");
-    let constants = constants();
-    assert_eq!(rows.len(), constants.len());
-    for (row, constant) in rows.into_iter().zip(constants) {
-        assert_eq!(row, constant, "the page, and the value");
+    let mut names = exported("lib.rs");
+    for queue in QUEUES {
+        let exported = exported(&format!("{queue}/mod.rs"));
+        names.extend(exported.iter().map(|name| format!("{queue}::{name}")));
+    }
+    let rows: BTreeMap<_, _> = rows().into_iter().collect();
+    assert_eq!(
+        rows.keys().copied().collect::<BTreeSet<_>>(),
+        names.iter().map(String::as_str).collect()
+    );
+    assert_eq!(rows, constants().into_iter().collect(), "the page, and the values");
+}
+
+#[test]
+fn each_bound_is_public_or_internal() {
+    for queue in QUEUES {
+        let is_bound = |name: &String| name.ends_with("_MAX") || name.ends_with("_DEFAULT");
+        let bounds: BTreeSet<_> =
+            constants_in(&Path::new(CORE).join(queue), true).into_iter().filter(is_bound).collect();
+        let public = exported(&format!("{queue}/mod.rs"));
+        let hidden: BTreeSet<_> = bounds.difference(&public).map(String::as_str).collect();
+        let of_queue = INTERNAL.iter().filter(|(of, ..)| *of == queue);
+        let internal: BTreeSet<_> = of_queue.flat_map(|(.., names)| *names).copied().collect();
+        assert_eq!(hidden, internal, "of {queue}: what is not exported, and what is INTERNAL");
     }
 }
 
-/// Holds a row of the limits without a constant against what is taken and what is refused.
+/// The names of the numbers that a folder's scripts make.
+fn numbers_in_scripts(folder: &Path) -> BTreeSet<String> {
+    let sources = sources(folder, "lua");
+    let lines = sources.iter().flat_map(|source| source.lines());
+    let locals =
+        lines.filter_map(|line| line.trim_start().strip_prefix("local ")?.split_once(" = "));
+    let pairs = locals.flat_map(|(names, values)| names.split(", ").zip(values.split(", ")));
+    let numbers =
+        pairs.filter(|(_, value)| value.starts_with(|digit: char| digit.is_ascii_digit()));
+    numbers.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// A state's `constants()` give the scripts of its queue what both engines need.
+#[test]
+fn no_constant_is_made_in_rust_and_in_a_script() {
+    for queue in QUEUES {
+        let folders = [queue, "step"].map(|folder| Path::new(CORE).join(folder));
+        let of_scripts: BTreeSet<_> =
+            folders.iter().flat_map(|folder| numbers_in_scripts(folder)).collect();
+        let of_rust = folders.iter().flat_map(|folder| constants_in(folder, false)).collect();
+        let twice: Vec<_> = of_scripts.intersection(&of_rust).collect();
+        assert!(twice.is_empty(), "of {queue}: {twice:?}");
+    }
+}
+
+/// Holds a row of the page against what is taken and what is refused.
 #[track_caller]
-fn check<T>(argument: &str, range: &str, taken: [Result<T>; 2], refused: Vec<Result<T>>) {
-    let row = format!("| {argument} | {range} | ");
-    let row = PAGE.lines().find_map(|line| line.strip_prefix(&row));
-    let kind = match row.unwrap_or_else(|| panic!("the page has no row {argument} | {range}")) {
+fn check<T>(row: &str, taken: [Result<T>; 2], refused: Vec<Result<T>>) {
+    let start = format!("| {row} | ");
+    let line = PAGE.lines().find(|line| line.starts_with(&start));
+    let line = line.unwrap_or_else(|| panic!("the page has no row {row}"));
+    let kind = match line.rsplit(" | ").next().unwrap() {
         "refused |" => ErrorKind::InvalidArgument,
         "`INVALID_URL` |" => ErrorKind::InvalidUrl,
-        other => panic!("{argument}: {other}"),
+        other => panic!("{row}: {other}"),
     };
     for result in taken {
-        assert_eq!(result.err().map(|error| error.to_string()), None, "{argument}");
+        assert_eq!(result.err().map(|error| error.to_string()), None, "{row}");
     }
     for result in refused {
-        assert_eq!(result.err().map(|error| error.kind()), Some(kind), "{argument}");
+        assert_eq!(result.err().map(|error| error.kind()), Some(kind), "{row}");
     }
 }
 
 const MS: Duration = Duration::from_millis(1);
-const DAY: Duration = Duration::from_secs(86_400);
-const CENTURY: Duration = tasks::DELAY_MAX;
+const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn limits_without_a_constant() -> Result<()> {
+fn limits_are_those_of_the_page() -> Result<()> {
     let client = millpond::connect("memory:")?;
     let lease = |ttl| client.ick("ick").lease(ttl).map(drop);
     check(
-        "the lease of an Ick's consumer",
-        "1 ms to 1 day",
-        [lease(MS), lease(DAY)],
-        vec![lease(MS / 2), lease(DAY + MS)],
+        "`ick::LEASE_MAX`",
+        [lease(MS), lease(ick::LEASE_MAX)],
+        vec![lease(MS / 2), lease(ick::LEASE_MAX + MS)],
     );
     let queue = client.shuffle_queue("queue").track_keys(TrackKeys::Queue);
     let reclaim = |max| {
         let consumer = queue.consumer("group", "consumer").max_deliveries(max);
         consumer.reclaim(Duration::ZERO, 1).map(drop)
     };
-    let most = 10_u64.pow(14);
-    check(
-        "`max_deliveries`",
-        "0 (never) to 10^14",
-        [reclaim(0), reclaim(most)],
-        vec![reclaim(most + 1)],
-    );
-    let most = Duration::from_secs(10_u64.pow(15));
+    let most = shuffle::MAX_DELIVERIES_MAX;
+    check("`shuffle::MAX_DELIVERIES_MAX`", [reclaim(0), reclaim(most)], vec![reclaim(most + 1)]);
+    let most = shuffle::CORDON_WITHIN_MAX;
     let cordon = |within| queue.cordon_deadline_exceeded(within).map(drop);
     check(
-        "how long ago a deadline passed, to cordon",
-        "below 10^15 s",
-        [cordon(Duration::ZERO), cordon(most - DAY)],
-        vec![cordon(most)],
+        "`shuffle::CORDON_WITHIN_MAX`",
+        [cordon(Duration::ZERO), cordon(most)],
+        vec![cordon(most + MS)],
     );
+    let most = shuffle::TIME_DIGITS_MAX;
     let gc = |digits| queue.gc().time_digits(digits).try_for_each(|values| values.map(drop));
-    check("the digits of a time, for `gc`", "1 to 10", [gc(1), gc(10)], vec![gc(0), gc(11)]);
+    check("`shuffle::TIME_DIGITS_MAX`", [gc(1), gc(most)], vec![gc(0), gc(most + 1)]);
     limits_of_tasks(&client);
     limits_of_events(&client);
     limits_of_schedules(&client);
+    limits_of_recruiters(&client);
+    let most = volatile::DUE_HASHES_MAX;
+    let due = |limit| volatile::ReadDue::new("family", 0, limit).map(drop);
+    check("`volatile::DUE_HASHES_MAX`", [due(1), due(most)], vec![due(0), due(most + 1)]);
     let url = |option: &str| Options::parse(&format!("redis://localhost?{option}")).map(drop);
     check(
         "`timeout`, `connect_timeout` in a URL",
-        "above 0, up to 365 days",
         [url("timeout=1ms"), url("connect_timeout=525600m")],
         vec![url("timeout=0s"), url("timeout=525601m"), url("connect_timeout=525601m")],
     );
@@ -286,26 +443,50 @@ fn limits_of_tasks(client: &Client) {
     let insert =
         |store: &TaskStore, task| store.modify(tasks::Modification::new().insert(task)).map(drop);
     let ttl = |ttl| insert(&store, NewTask::new("ttl").ttl(ttl));
-    check(
-        "a time to live of a task",
-        "1 ms to 100 years",
-        [ttl(MS), ttl(CENTURY)],
-        vec![ttl(MS / 2), ttl(CENTURY + MS)],
-    );
     let work = |lease| store.worker(["none"]).lease(lease).jobs().try_for_each(|job| job.map(drop));
-    check(
-        "the lease of a worker's tasks or messages",
-        "1 ms to 100 years",
-        [work(MS), work(CENTURY)],
-        vec![work(MS / 2), work(CENTURY + MS)],
-    );
+    let most = tasks::DELAY_MAX;
+    for limited in [&ttl as &dyn Fn(Duration) -> Result<()>, &work] {
+        check(
+            "`tasks::DELAY_MAX`",
+            [limited(MS), limited(most)],
+            vec![limited(MS / 2), limited(most + MS)],
+        );
+    }
     let at = |ms| insert(&store, NewTask::new("at").at_ms(ms));
-    // date -u -d @253402300799 is 9999-12-31 23:59:59.
+    let most = tasks::TIME_MS_MAX;
+    check("`tasks::TIME_MS_MAX`", [at(0), at(most)], vec![at(most + 1)]);
+}
+
+fn limits_of_recruiters(client: &Client) {
+    let recruiter = client.recruiter("recruiter");
+    let install = |job| {
+        recruiter.uninstall("job");
+        recruiter.install(job, |_: &recruiter::Slice| Ok(0)).map(drop)
+    };
+    let job = || recruiter::NewJob::new("job").per_second(1.0);
+    let budget = |time| install(job().budget(time));
+    let most = recruiter::BUDGET_MAX;
     check(
-        "a time for a task or a document",
-        "until the end of the year 9999",
-        [at(0), at(253_402_300_799_999)],
-        vec![at(253_402_300_800_000)],
+        "`recruiter::BUDGET_MAX`",
+        [budget(MS), budget(most)],
+        vec![budget(MS / 2), budget(most + MS)],
+    );
+    let lease = |time| install(job().budget(SECOND).lease(time));
+    let most = recruiter::LEASE_MAX;
+    check(
+        "`recruiter::LEASE_MAX`",
+        [lease(SECOND), lease(most)],
+        vec![lease(SECOND - MS), lease(most + MS)],
+    );
+    let idle = |time| install(job().idle_max(time));
+    let most = recruiter::IDLE_MAX;
+    check("`recruiter::IDLE_MAX`", [idle(Duration::ZERO), idle(most)], vec![idle(most + MS)]);
+    let decision = |time| recruiter.set_decision_timeout(time);
+    let most = recruiter::DECISION_TIMEOUT_MAX;
+    check(
+        "`recruiter::DECISION_TIMEOUT_MAX`",
+        [decision(MS), decision(most)],
+        vec![decision(MS / 2), decision(most + MS)],
     );
 }
 
@@ -314,54 +495,46 @@ fn limits_of_events(client: &Client) {
     let publish = |event| queue.publish(event).map(drop);
     let bytes = |count| vec![b'x'; count];
     let key = |count| publish(NewEvent::new("").key(bytes(count)));
-    check("the key of an event", "up to 256 bytes", [key(0), key(256)], vec![key(257)]);
+    let most = events::KEY_BYTES_MAX;
+    check("`events::KEY_BYTES_MAX`", [key(0), key(most)], vec![key(most + 1)]);
     let named = |id: &str| publish(NewEvent::new("").dedup_id(id));
+    let most = events::DEDUP_ID_BYTES_MAX;
     check(
-        "a deduplication id",
-        "1 to 128 bytes, no NUL",
-        [named("x"), named(&"x".repeat(128))],
-        vec![named(""), named(&"x".repeat(129)), named("x\0")],
+        "`events::DEDUP_ID_BYTES_MAX`",
+        [named("x"), named(&"x".repeat(most))],
+        vec![named(""), named(&"x".repeat(most + 1)), named("x\0")],
     );
     let window = |time| publish(NewEvent::new("").dedup_id("w").dedup_window(time));
+    let most = events::DEDUP_WINDOW_MAX;
     check(
-        "how long a deduplication id is remembered",
-        "up to 7 days",
-        [window(Duration::ZERO), window(7 * DAY)],
-        vec![window(7 * DAY + MS)],
+        "`events::DEDUP_WINDOW_MAX`",
+        [window(Duration::ZERO), window(most)],
+        vec![window(most + MS)],
     );
     let payload = |count| publish(NewEvent::new(bytes(count)));
-    check(
-        "the payload of an event",
-        "up to 16 MiB",
-        [payload(0), payload(16 << 20)],
-        vec![payload((16 << 20) + 1)],
-    );
+    let most = events::PAYLOAD_BYTES_MAX;
+    check("`events::PAYLOAD_BYTES_MAX`", [payload(0), payload(most)], vec![payload(most + 1)]);
     let headers = |count: usize, size: usize| {
         let names = (0..count).map(|number| format!("{number:02}"));
         publish(NewEvent::new("").headers(names.map(|name| (name, bytes(size - 2)))))
     };
+    let (most, size) = (events::HEADERS_MAX, events::HEADERS_BYTES_MAX);
+    check("`events::HEADERS_MAX`", [headers(1, 2), headers(most, 2)], vec![headers(most + 1, 2)]);
     check(
-        "the headers of an event",
-        "up to 64, and 16 KiB of names and values",
-        [headers(64, 256), headers(1, 16 << 10)],
-        vec![headers(65, 2), headers(64, 257), headers(1, (16 << 10) + 1)],
+        "`events::HEADERS_BYTES_MAX`",
+        [headers(most, size / most), headers(1, size)],
+        vec![headers(most, size / most + 1), headers(1, size + 1)],
     );
     let at = |ms| publish(NewEvent::new("").at_ms(ms));
-    // date -u -d @7258118399 is 2199-12-31 23:59:59.
-    check(
-        "a time for an event",
-        "until the end of the year 2199",
-        [at(0), at(7_258_118_399_999)],
-        vec![at(7_258_118_400_000)],
-    );
-    let delay = |time| publish(NewEvent::new("").delay(time));
+    let most = events::TIME_MS_MAX;
+    check("`events::TIME_MS_MAX`", [at(0), at(most)], vec![at(most + 1)]);
     let configure = |change: ConfigChange| client.events("configured").configure(change);
     let change = ConfigChange::new;
-    let beyond = CENTURY + MS;
+    let delay = |time| publish(NewEvent::new("").delay(time));
+    let (most, beyond) = (events::DELAY_MAX, events::DELAY_MAX + MS);
     check(
-        "a delay, a backoff, a `retention`",
-        "up to 100 years",
-        [delay(CENTURY), configure(change().backoff_max(CENTURY).retention(CENTURY))],
+        "`events::DELAY_MAX`",
+        [delay(most), configure(change().backoff_max(most).retention(most))],
         vec![
             delay(beyond),
             configure(change().backoff_max(beyond)),
@@ -370,162 +543,127 @@ fn limits_of_events(client: &Client) {
         ],
     );
     let ttl = |time| publish(NewEvent::new("").ttl(time));
-    check(
-        "the time to live of an event",
-        "1 ms to 100 years",
-        [ttl(MS), ttl(CENTURY)],
-        vec![ttl(MS / 2), ttl(beyond)],
-    );
     let lease = |time| configure(change().lease(time));
     let work = |time| queue.worker().lease(time).drain(|_: &events::Job| ()).map(drop);
-    check(
-        "the lease of an event",
-        "1 ms to 100 years",
-        [lease(MS), lease(CENTURY)],
-        vec![lease(MS / 2), lease(beyond), work(MS / 2), work(beyond)],
-    );
+    for limited in [&ttl as &dyn Fn(Duration) -> Result<()>, &lease, &work] {
+        check(
+            "`events::DELAY_MAX`",
+            [limited(MS), limited(most)],
+            vec![limited(MS / 2), limited(beyond)],
+        );
+    }
     let receive = |max| queue.receive(max).map(drop);
+    let most = events::RECEIVE_EVENTS_MAX;
     check(
-        "the events of a receive",
-        "1 to 1,000",
-        [receive(1), receive(1_000)],
-        vec![receive(0), receive(1_001)],
+        "`events::RECEIVE_EVENTS_MAX`",
+        [receive(1), receive(most)],
+        vec![receive(0), receive(most + 1)],
     );
     let list = |max| queue.list(EventState::Ready, EventQuery::new().limit(max)).map(drop);
-    check(
-        "the events of a page of `list`",
-        "1 to 1,000",
-        [list(1), list(1_000)],
-        vec![list(0), list(1_001)],
-    );
+    let most = events::PAGE_MAX;
+    check("`events::PAGE_MAX`", [list(1), list(most)], vec![list(0), list(most + 1)]);
     let ack_with = |count: usize, size| {
         let queue = client.events("followed");
         queue.publish(NewEvent::new(""))?;
         let event = queue.receive(1)?.remove(0);
         queue.ack_with(&event, vec![NewEvent::new(bytes(size)); count]).map(drop)
     };
+    let (most, size) = (events::FOLLOWING_EVENTS_MAX, events::STEP_BYTES_MAX / 2);
     check(
-        "the events that follow in an `ack_with`",
-        "up to 100, and 8 MiB if they are several",
-        [ack_with(100, 1), ack_with(1, 16 << 20)],
-        vec![ack_with(101, 1), ack_with(2, (4 << 20) + 1)],
+        "`events::FOLLOWING_EVENTS_MAX`",
+        [ack_with(most, 1), ack_with(1, events::PAYLOAD_BYTES_MAX)],
+        vec![ack_with(most + 1, 1), ack_with(2, size + 1)],
     );
     let partitions =
         |count| client.events(format!("of {count}")).configure(change().partitions(count));
+    let most = events::PARTITIONS_MAX;
     check(
-        "the `partitions` of a queue",
-        "1 to 1,024",
-        [partitions(1), partitions(1_024)],
-        vec![partitions(0), partitions(1_025), queue.reshard(0), queue.reshard(1_025)],
+        "`events::PARTITIONS_MAX`",
+        [partitions(1), partitions(most)],
+        vec![
+            partitions(0),
+            partitions(most + 1),
+            queue.reshard(0),
+            queue.reshard((most + 1).into()),
+        ],
     );
     let rate = |rate, burst| configure(change().rate(rate).burst(burst));
-    let most = 1_000_000_000;
+    let redrive = |rate| queue.redrive_all(RedriveFilter::new().per_second(rate)).map(drop);
+    let most = events::RATE_MAX;
     check(
-        "the `rate` and the `burst` of a queue",
-        "0 to 1,000,000,000 events; a burst needs a rate",
+        "`events::RATE_MAX`",
         [rate(most, most), rate(0, 0)],
         vec![rate(most + 1, 0), rate(1, most + 1), rate(0, 1)],
     );
-    let redrive = |rate| queue.redrive_all(RedriveFilter::new().per_second(rate)).map(drop);
-    check(
-        "the rate of a `redrive_all`",
-        "1 to 1,000,000,000 events a second",
-        [redrive(1), redrive(most)],
-        vec![redrive(0), redrive(most + 1)],
-    );
+    check("`events::RATE_MAX`", [redrive(1), redrive(most)], vec![redrive(0), redrive(most + 1)]);
     let of_four = client.events("of four");
     of_four.configure(change().partitions(4)).unwrap();
     let concurrency = |most| of_four.configure(change().concurrency(most));
-    check(
-        "the `concurrency` of a queue",
-        "0 (no limit), or from the number of its partitions to 2^53 - 1",
-        [concurrency(4), concurrency((1 << 53) - 1)],
-        vec![concurrency(3), concurrency(1 << 53)],
-    );
-    concurrency(0).unwrap();
     let held = |most| configure(change().events_max(most));
     let names = |most| configure(change().dedup_ids_max(most));
+    let revision = |number| {
+        queue.put_schedule(Schedule::new("revised").cron("@hourly").revision(number)).map(drop)
+    };
+    let most = events::COUNT_MAX;
     check(
-        "`events_max`, `dedup_ids_max` of a partition",
-        "0 to 2^53 - 1; only for `events_max` is 0 no limit",
-        [held((1 << 53) - 1), names((1 << 53) - 1)],
-        vec![held(1 << 53), names(1 << 53)],
+        "`events::COUNT_MAX`",
+        [concurrency(4), concurrency(most)],
+        vec![concurrency(3), concurrency(most + 1)],
     );
+    for limited in [&held as &dyn Fn(u64) -> Result<()>, &names, &revision] {
+        check("`events::COUNT_MAX`", [limited(0), limited(most)], vec![limited(most + 1)]);
+    }
 }
 
 fn limits_of_schedules(client: &Client) {
     let queue = client.events("schedules");
     let put = |schedule| queue.put_schedule(schedule).map(drop);
     let hourly = |id: usize| put(Schedule::new("x".repeat(id)).cron("@hourly"));
+    let most = events::SCHEDULE_ID_BYTES_MAX;
+    check(
+        "`events::SCHEDULE_ID_BYTES_MAX`",
+        [hourly(1), hourly(most)],
+        vec![hourly(0), hourly(most + 1)],
+    );
     let cron = |count: usize| put(Schedule::new("cron").cron(format!("{:count$}", "0 0 1 1 *")));
+    let most = events::CRON_BYTES_MAX;
+    check("`events::CRON_BYTES_MAX`", [cron(0), cron(most)], vec![cron(most + 1)]);
     let zone = |name: &str| put(Schedule::new("zone").cron("@hourly").zone(name));
     check(
-        "its id, its time zone, its cron expression",
-        "1 to 256 bytes",
-        [hourly(256), cron(256)],
-        vec![hourly(0), hourly(257), cron(257), zone(""), zone(&"x".repeat(257))],
+        "`events::ZONE_BYTES_MAX`",
+        [zone("UTC"), zone("Europe/Berlin")],
+        vec![zone(""), zone(&"x".repeat(events::ZONE_BYTES_MAX + 1))],
     );
     let owned = |count: usize| queue.sync_schedules("x".repeat(count), 1, []).map(drop);
-    check(
-        "the owner of a sync",
-        "1 to 255 bytes",
-        [owned(1), owned(255)],
-        vec![owned(0), owned(256)],
-    );
-    let second = Duration::from_secs(1);
+    let most = events::OWNER_BYTES_MAX;
+    check("`events::OWNER_BYTES_MAX`", [owned(1), owned(most)], vec![owned(0), owned(most + 1)]);
     let every = |time| put(Schedule::new("every").every(time));
     let grace = |time| put(Schedule::new("grace").cron("@hourly").grace(time));
-    check(
-        "the time between two ticks, the `grace`",
-        "1 s to 100 years",
-        [every(second), grace(CENTURY)],
-        vec![every(second - MS), every(CENTURY + MS), grace(second - MS), grace(CENTURY + MS)],
-    );
-}
-
-/// The default of this setting, as the page says.
-fn default_of(setting: &str) -> Option<&'static str> {
-    let (_, defaults) = PAGE.split_once("# Defaults\n")?;
-    let row = format!("| {setting} | ");
-    defaults.lines().find_map(|line| line.strip_prefix(&row))?.split(" |").next()
+    let most = events::DELAY_MAX;
+    for limited in [&every as &dyn Fn(Duration) -> Result<()>, &grace] {
+        check(
+            "`events::DELAY_MAX`",
+            [limited(SECOND), limited(most)],
+            vec![limited(SECOND - MS), limited(most + MS)],
+        );
+    }
 }
 
 #[test]
-fn defaults_of_events() -> Result<()> {
-    let config = Config::default();
-    let number = |value: u64| print_integer(value, "");
-    for (setting, value) in [
-        ("partitions", number(config.partitions.into())),
-        ("lease", config.lease.printed("")),
-        ("max_attempts", number(config.max_attempts.into())),
-        ("max_crashes", number(config.max_crashes.into())),
-        ("backoff_min", config.backoff_min.printed("")),
-        ("backoff_max", config.backoff_max.printed("")),
-        ("events_max", number(config.events_max)),
-        ("dedup_ids_max", number(config.dedup_ids_max)),
-        ("concurrency", number(config.concurrency)),
-        ("rate", number(config.rate)),
-        ("burst", number(config.burst)),
-        ("retention", number(config.retention.as_micros() as u64)),
-    ] {
-        assert_eq!(default_of(&format!("`{setting}`")), Some(value.as_str()), "{setting}");
-    }
-
+fn defaults_are_those_of_the_page() -> Result<()> {
     let clock = Arc::new(ManualClock::new());
     let client = Options::parse("memory:")?.clock(clock.clone()).connect()?;
     let queue = client.events("queue");
     let publish = || queue.publish(NewEvent::new("").dedup_id("x")).map(|event| event.status);
-    assert_eq!(default_of("how long a deduplication id is remembered"), Some("5 minutes"));
     publish()?;
     queue.ack(&queue.receive(1)?[0])?;
-    clock.advance(Duration::from_secs(5 * 60) - MS);
+    clock.advance(events::DEDUP_WINDOW_DEFAULT - MS);
     assert_eq!(publish()?, Status::Duplicate);
     clock.advance(MS);
     assert_eq!(publish()?, Status::Created);
 
-    assert_eq!(default_of("the events of a page of `list`"), Some("100"));
-    queue.publish_many(vec![NewEvent::new(""); 200])?;
+    queue.publish_many(vec![NewEvent::new(""); 2 * events::PAGE_DEFAULT])?;
     let page = queue.list(EventState::Ready, EventQuery::new())?;
-    assert_eq!(page.events.len(), 100);
+    assert_eq!(page.events.len(), events::PAGE_DEFAULT);
     Ok(())
 }

@@ -2,13 +2,14 @@
 //! whatever the worker does, and jobs that are put aside.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use millpond::events::{ConfigChange, NewEvent};
-use millpond::tasks::{Modification, NewTask};
+use millpond::tasks::{Filter, Modification, NewTask};
 use millpond::{Client, ErrorKind, Event, ReportKind};
 use millpond_tests::servers::Redis;
 
@@ -128,6 +129,40 @@ for_all_queues!(a_handler_on_a_thread_that_takes_too_long_has_failed: |kind, wor
     let all = format!("{:?}", seen.lock().expect("nothing panics"));
     assert!(all.contains("exhausted: timeout: it took longer than 30ms"), "{kind}: {all}");
     assert!(all.contains("its handler ended after the timeout"), "{kind}: {all}");
+});
+
+for_all_queues!(a_callback_that_panics_keeps_no_job_from_its_end: |kind, worker, seen| {
+    let run = worker.start();
+    let Ok(Some(Event::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
+    job.on_lost(|| panic!("as a user's may"));
+    let stopped = catch_unwind(AssertUnwindSafe(|| worker.stop(Duration::ZERO)));
+    assert!(stopped.is_err(), "{kind}: the caller is told");
+    while let Some(event) = run.next().expect("the server is there") {
+        let Event::Report(report) = event else { panic!("{kind}: the worker is stopped") };
+        seen.lock().expect("nothing panics").push((report.kind, None, String::new()));
+    }
+    assert_eq!(kinds(&seen), [(ReportKind::Released, None)], "{kind}");
+});
+
+for_all_queues!(what_a_callback_holds_is_dropped_with_no_lock: |kind, worker, seen| {
+    struct Asks<F: Fn()>(F);
+    impl<F: Fn()> Drop for Asks<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let run = worker.start_drain();
+    let Ok(Some(Event::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
+    let (asked, has_asked) = mpsc::channel();
+    let asks = Asks({
+        let run = run.clone();
+        move || asked.send(run.counts().done).expect("the test waits")
+    });
+    job.on_lost(move || drop(asks));
+    // The run has the last of the job.
+    drop((job, run));
+    assert_eq!(has_asked.recv_timeout(PATIENCE), Ok(0), "{kind}");
+    drop(seen);
 });
 
 for_all_queues!(a_job_that_ends_in_time_is_done: |kind, worker, seen| {
@@ -307,6 +342,33 @@ fn an_outage_is_reported_by_an_end_that_cannot_be_sent() {
     check!(store.worker(["q"]));
     check!(queue.worker());
     check!(shuffled.consumer("g", "c").worker());
+}
+
+/// Whoever ends a job need not keep the run, nor the worker.
+#[test]
+fn an_end_that_meets_an_outage_is_sent_again_by_a_run_that_was_dropped() {
+    let server = Redis::builder().appendonly_always().start();
+    let client = connect(&format!("{}?retries=0", server.url()));
+    let store = client.tasks("s");
+    store.insert("q", "1").expect("the store is there");
+    let queue = client.events("happened");
+    queue.publish(NewEvent::new("1")).expect("the queue is there");
+    macro_rules! check {
+        ($worker:expr, $done:expr, $left:expr) => {{
+            let run = $worker.lease(LEASE).start();
+            let Ok(Some(Event::Job(job))) = run.next() else { panic!("there is a job") };
+            server.kill();
+            run.end(&job, $done).expect("it is a job of this run");
+            let told = run.next().expect("it goes on");
+            assert!(matches!(told, Some(Event::Report(away)) if away.kind == ReportKind::Away));
+            drop((run, job));
+            server.restart();
+            wait_until(|| $left == 0);
+        }};
+    }
+    let tasks = || store.queue_stats(Filter::new()).map_or(1, |stats| stats.len());
+    check!(store.worker(["q"]), Ok(None), tasks());
+    check!(queue.worker(), Ok(()), queue.stats().map_or(1, |stats| stats.events));
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 
+use super::PERIOD;
 use crate::events::id::EventId;
+use crate::events::limits::CANCELLED_MAX;
 use crate::step::Timestamp;
-
-const REMEMBERED_FOR: u64 = 600_000_000;
-const ENTRIES_MAX: usize = 100_000;
 
 #[derive(Default)]
 pub(super) struct Cancelled {
@@ -22,12 +21,12 @@ impl Cancelled {
     /// Remembers an event, and forgets those that were remembered for long enough; whether there is room for it.
     pub(super) fn add(&mut self, id: EventId, at: Timestamp, is_taken: bool) -> bool {
         while let Some(first) = self.order.front()
-            && self.by_id.get(first).is_none_or(|(since, _)| *since + REMEMBERED_FOR <= at)
+            && self.by_id.get(first).is_none_or(|(since, _)| *since + PERIOD <= at)
         {
             self.by_id.remove(first);
             self.order.pop_front();
         }
-        let has_room = self.order.len() < ENTRIES_MAX;
+        let has_room = self.order.len() < CANCELLED_MAX;
         if has_room && self.by_id.insert(id, (at, is_taken)).is_none() {
             self.order.push_back(id);
         }
@@ -37,7 +36,7 @@ impl Cancelled {
     /// Whether an event was cancelled, and whether its delivery was taken away.
     pub(super) fn find(&self, id: EventId, now: Timestamp) -> Option<bool> {
         let (at, is_taken) = self.by_id.get(&id)?;
-        (*at + REMEMBERED_FOR > now).then_some(*is_taken)
+        (*at + PERIOD > now).then_some(*is_taken)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (EventId, Timestamp, bool)> {

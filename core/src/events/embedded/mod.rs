@@ -14,28 +14,35 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bucket::Bucket;
 use contents::{Contents, NameEntry, Order, Phase, Root, Stored, Transfer};
 use journal::Changes;
-use reshard::time_of_step;
-use schedules::Ticked;
+use operator::LOOKED_MAX;
+use reshard::{BATCH_BYTES, time_of_step};
+use schedules::{
+    REACH_MIN, REFILL_AGAIN, SCHEDULES_A_PAGE, TICKS_LEFT_ENOUGH, TICKS_LEFT_MIN, TICKS_MAX, Ticked,
+};
 
 use super::cancel::{Cancelled, Running};
 use super::config::{Config, micros};
 use super::event::{Head, IfExists, NewEvent, flag};
 use super::extend::{Extended, Held};
 use super::id::EventId;
+use super::limits::{CANCELLED_MAX, STEP_BYTES_MAX, STEP_EVENTS_MAX};
 use super::map::Map;
 use super::open::Change;
 use super::partition::{Partition, Place};
 use super::publish::{self, Published, Status};
 use super::queue::taken_over;
-use super::receive::{Receipt, Receive, Received, Suspects, Token};
+use super::receive::{Receipt, Receive, Received, Suspects, Token, WAITING_PLACES};
+use super::receives::ALARM_APART;
 use super::reschedule::Rescheduled;
+use super::schedule::flag as ticking;
 use super::settle::{End, Settled, Settlement};
 use super::state::{Attempts, DeadReason, Delivery};
 use super::stats::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync::lock;
 use crate::step::reply::Refusal;
-use crate::step::{self, Chance, Snapshot, StepContext, Timestamp, When};
+use crate::step::time::CLOCK_AHEAD_MAX;
+use crate::step::{self, Chance, Constants, Snapshot, StepContext, Timestamp, When, constants};
 
 /// The number of a partition in the journal.
 pub(crate) const KIND: u8 = 5;
@@ -43,18 +50,26 @@ pub(crate) const KIND: u8 = 5;
 /// 2026 began, in microseconds: sequences count from there.
 const SEQUENCE_BASE: Timestamp = 1_767_225_600_000_000;
 
-/// How much a step does beside its own work: as in the scripts.
+/// How much a step does beside its own work: how many events it makes ready that are due, how many leases it ends that
+/// have expired, and how many events it drops that have expired.
 const DUE_MAX: usize = 1_000;
 const LATE_MAX: usize = 100;
-/// Or twice as many as it adds.
-const NAMES_MAX: usize = 100;
-const DONE_MAX: usize = 100;
 const SKIPPED_MAX: usize = 1_000;
-const BYTES_MAX: usize = 8 << 20;
+/// How many names it forgets and how many events it removes that were kept for long enough: or twice as many as it adds.
+const FORGOTTEN_MAX: usize = 100;
+const DONE_MAX: usize = 100;
+
+/// The longest body that lies beside its head; longer ones are read only where they are returned.
 const SHORT_MAX: usize = 256;
 
-/// After how many microseconds to look again whether a part of the key space is still on its way, as in the script.
+/// After how many microseconds to look again whether a part of the key space is still on its way.
 const FROZEN_LOOK: u64 = 1_000_000;
+
+/// For how many microseconds the replies of a step are remembered at least, and the ids of cancelled events.
+pub(super) const PERIOD: u64 = 600_000_000;
+
+/// How many events to announce so that all that wait look again.
+const WAKE_ALL: usize = 1_000;
 
 /// A partition.
 #[derive(Default)]
@@ -63,6 +78,44 @@ pub struct State(Mutex<Contents>);
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            ALARM_APART_MS = ALARM_APART.as_millis(),
+            BATCH_BYTES,
+            CANCELLED_MAX,
+            CHANCE_FACTOR = Chance::FACTOR,
+            CHANCE_MODULUS = Chance::MODULUS,
+            CLOCK_AHEAD_MAX,
+            DONE_MAX,
+            DUE_MAX,
+            ENDS = ticking::ENDS,
+            FIRED = ticking::FIRED,
+            FORGOTTEN_MAX,
+            FROZEN_LOOK,
+            IN_ORDER = ticking::IN_ORDER,
+            KEYED = flag::KEYED,
+            LATEST = ticking::LATEST,
+            LATE_MAX,
+            LONG = flag::LONG,
+            LOOKED_MAX,
+            NAMED = flag::NAMED,
+            PERIOD,
+            REACH_MIN,
+            REFILL_AGAIN,
+            SCHEDULES_A_PAGE,
+            SEQUENCE_BASE,
+            SHORT_MAX,
+            SKIPPED_MAX,
+            STEP_BYTES_MAX,
+            STEP_EVENTS_MAX,
+            TICKS_LEFT_ENOUGH,
+            TICKS_LEFT_MIN,
+            TICKS_MAX,
+            WAITING_PLACES,
+            WAKE_ALL,
+        ]
     }
 
     fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {
@@ -172,7 +225,7 @@ impl State {
             if root.revision < change.revision {
                 if root.is_there() && !change.config.paused {
                     // All that wait look again: they may receive what the configuration before did not let them.
-                    context.wake(|| partition.topic(), 1_000);
+                    context.wake(|| partition.topic(), WAKE_ALL);
                 }
                 (root.revision, root.config) = (change.revision, change.config);
                 contents.set_root(root.clone());
@@ -703,7 +756,7 @@ impl Step<'_> {
     /// The names whose time is over, as many as a step that adds this number of events forgets.
     fn names_over(&self, events: usize) -> impl Iterator<Item = &Arc<[u8]>> {
         let over = self.contents.forget.iter().take_while(|(until, _)| *until <= self.now);
-        over.take(NAMES_MAX.max(2 * events)).map(|(_, name)| name)
+        over.take(FORGOTTEN_MAX.max(2 * events)).map(|(_, name)| name)
     }
 
     /// Forgets names whose time is over.
@@ -789,7 +842,8 @@ impl Step<'_> {
             let ready = self.contents.ready.iter().take(if dropped == 0 { usize::MAX } else { 0 });
             for id in ready.map(|(_, id)| *id).chain(freed.drain(..)) {
                 let skipped = dropped + expired.len();
-                if is_full || taken.len() == max || skipped == SKIPPED_MAX || bytes > BYTES_MAX {
+                if is_full || taken.len() == max || skipped == SKIPPED_MAX || bytes > STEP_BYTES_MAX
+                {
                     break;
                 }
                 let Stored { head, body, delivery, .. } = &self.contents.events[&id];

@@ -4,15 +4,16 @@ use std::ops::Bound;
 
 use super::contents::{Order, Phase, Root};
 use super::journal::Changes;
-use super::{BYTES_MAX, State, Step};
+use super::{State, Step};
 use crate::error::Result;
 use crate::events::delete::{Delete, Deleted};
 use crate::events::event::{Event, flag};
 use crate::events::id::EventId;
+use crate::events::limits::{STEP_BYTES_MAX, STEP_EVENTS_MAX};
 use crate::events::list::{EventPage, EventPosition, Listing};
 use crate::events::map::{contains, last_generation};
 use crate::events::partition::Partition;
-use crate::events::purge::{PURGE_EVENTS_MAX, PurgeRange, Purged};
+use crate::events::purge::{PurgeRange, Purged};
 use crate::events::redrive::Redriven;
 use crate::events::redrive_all::{RedriveRange, RedrivenAll};
 use crate::events::state::{Attempts, EventState};
@@ -20,15 +21,15 @@ use crate::events::walk::Span;
 use crate::step::reply::Refusal;
 use crate::step::{StepContext, Timestamp};
 
-/// Among how many dead letters a step looks for those that fit, as in the script.
-const LOOKED_MAX: usize = 1_000;
+/// Among how many dead letters a step looks for those that fit.
+pub(super) const LOOKED_MAX: usize = 1_000;
 
 impl State {
     pub(in crate::events) fn fetch(&self, ids: &[EventId]) -> Result<Vec<Option<Event>>> {
         let contents = self.lock();
         let (mut events, mut bytes) = (Vec::with_capacity(ids.len()), 0);
         for id in ids {
-            if bytes > BYTES_MAX {
+            if bytes > STEP_BYTES_MAX {
                 break;
             }
             events.push(match contents.events.get(id) {
@@ -61,7 +62,7 @@ impl State {
         };
         let (mut page, mut bytes) = (EventPage::default(), 0);
         for id in ids {
-            if page.events.len() == *limit || bytes > BYTES_MAX {
+            if page.events.len() == *limit || bytes > STEP_BYTES_MAX {
                 page.next = page.events.last().map(EventPosition::from);
                 break;
             }
@@ -141,14 +142,14 @@ impl State {
             matches!(range.state, EventState::Ready | EventState::Dead | EventState::Done);
         let (ids, left): (Vec<EventId>, _) = match step.contents.in_state(range.state) {
             Some(order) => {
-                let (chosen, left) = step.chosen(order, &range.span, is_past, PURGE_EVENTS_MAX);
+                let (chosen, left) = step.chosen(order, &range.span, is_past, STEP_EVENTS_MAX);
                 (chosen.into_iter().map(|position| position.id).collect(), left)
             }
             None => {
                 let lane = step.contents.lanes.get(&range.key).map(|lane| &lane.behind);
-                let first = lane.into_iter().flatten().take(PURGE_EVENTS_MAX);
+                let first = lane.into_iter().flatten().take(STEP_EVENTS_MAX);
                 let ids: Vec<_> = first.copied().collect();
-                let last = ids.get(PURGE_EVENTS_MAX - 1);
+                let last = ids.get(STEP_EVENTS_MAX - 1);
                 let left = last.map(|id| EventPosition { state_at_us: 0, id: *id });
                 (ids, left)
             }

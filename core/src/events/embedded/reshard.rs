@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bucket::Bucket;
 use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Transfer};
 use super::journal::Changes;
-use super::{BYTES_MAX, State, check_owner, first_of, stale};
+use super::{State, WAKE_ALL, check_owner, first_of, stale};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::event::{Head, flag};
 use crate::events::id::EventId;
@@ -22,8 +22,8 @@ use crate::events::vslot::vslot_of;
 use crate::step::time::{is_set_back, steady};
 use crate::step::{StepContext, Timestamp};
 
-/// How many bytes of a batch are enough, as in the script.
-const BATCH_BYTES: usize = BYTES_MAX / 8;
+/// How many bytes of a batch are enough.
+pub(super) const BATCH_BYTES: usize = 1 << 20;
 
 impl State {
     pub(in crate::events) fn leave(
@@ -57,7 +57,7 @@ impl State {
         contents.set_transfer(Some(transfer));
         std::mem::take(&mut contents.changes).record(context);
         // All that wait look again, and find the other partition.
-        context.wake(|| partition.topic(), 1_000);
+        context.wake(|| partition.topic(), WAKE_ALL);
         Ok(Some(contents.left(now)))
     }
 
@@ -106,7 +106,7 @@ impl State {
         contents.set_root(Root { generation, ranges, revision, config, clock, ..root });
         contents.set_transfer(Some(Transfer::Arriving { taken: 0 }));
         std::mem::take(&mut contents.changes).record(context);
-        context.wake(|| partition.topic(), 1_000);
+        context.wake(|| partition.topic(), WAKE_ALL);
         Ok(true)
     }
 
@@ -167,7 +167,7 @@ impl State {
         };
         if batch.is_over {
             step.contents.set_transfer(None);
-            context.wake(|| partition.topic(), 1_000);
+            context.wake(|| partition.topic(), WAKE_ALL);
         } else if batch.number <= taken {
             return Ok(Imported { is_new: false, taken });
         } else {
@@ -201,7 +201,7 @@ impl State {
             let generation = partition.generation;
             step.contents.set_root(Root { generation, ..Root::default() });
         }
-        context.wake(|| partition.topic(), 1_000);
+        context.wake(|| partition.topic(), WAKE_ALL);
         step.finish(partition, None, None, context);
         Ok(true)
     }

@@ -18,13 +18,20 @@ use crate::events::vslot::vslot_of;
 use crate::events::{Published, Status};
 use crate::step::{StepContext, Timestamp};
 
-/// How much a receive does beside its own work: as in the scripts.
-const TICKS_MAX: usize = 100;
-const PAGE: usize = 100;
-const REFILL_AGAIN: u64 = 5_000_000;
-const TICKS_LEFT_MIN: usize = 2;
-const TICKS_LEFT_ENOUGH: usize = 32;
-const REACH_MIN: u64 = 1_800_000_000;
+/// How many schedules a receive looks at, and after how many events of ticks it looks at no other one.
+pub(super) const TICKS_MAX: usize = 100;
+
+/// The schedules of a page.
+pub(super) const SCHEDULES_A_PAGE: usize = 100;
+
+/// In how many microseconds a schedule is looked at again whose ticks are used up, if no client adds more.
+pub(super) const REFILL_AGAIN: u64 = 5_000_000;
+
+/// With fewer ticks than the first a schedule needs more; with fewer than the second only if they do not reach as many
+/// microseconds ahead as the third says.
+pub(super) const TICKS_LEFT_MIN: usize = 2;
+pub(super) const TICKS_LEFT_ENOUGH: usize = 32;
+pub(super) const REACH_MIN: u64 = 1_800_000_000;
 
 /// What a receive did with the ticks that were due.
 pub(super) struct Ticked {
@@ -130,7 +137,7 @@ impl State {
         let after = after.strip_prefix(b"=").and_then(|after| std::str::from_utf8(after).ok());
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut ids = step.contents.schedules.range::<str, _>((from, Bound::Unbounded));
-        let page: Vec<_> = ids.by_ref().take(PAGE).map(|(id, _)| id.clone()).collect();
+        let page: Vec<_> = ids.by_ref().take(SCHEDULES_A_PAGE).map(|(id, _)| id.clone()).collect();
         let next = ids.next().and(page.last()).map(|last| format!("={last}").into_bytes().into());
         let schedules = page.iter().filter_map(|id| step.stored(id)).collect();
         Ok(SchedulesRead { now_us: step.now, schedules, next })

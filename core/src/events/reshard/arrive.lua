@@ -46,5 +46,5 @@ for i = 0, 1 do
 end
 redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'frozen', 1, 'taken', 0, 'clock',
   number(math.max(tonumber(clock or 0), tonumber(ARGV[3]))))
-redis.pcall('PUBLISH', CHANNEL, '1000')
+redis.pcall('PUBLISH', CHANNEL, WAKE_ALL)
 return 1

@@ -15,8 +15,8 @@
 -- By the numbers of states; 2 is behind another event.
 local PLACES = {[1] = SCHEDULED, [3] = READY, [4] = LEASED, [5] = RETRY, [6] = DEAD, [7] = DONE}
 local BEHIND = 2
--- How many bytes of a batch are enough, and how many pages a step looks at.
-local BATCH_BYTES, PAGES_MAX = 1024 * 1024, 50
+-- How many pages a step looks at.
+local PAGES_MAX = 50
 -- The hashes that are looked through one after the other: where the part of the key space stands, in ids of events, in
 -- what a name holds, and in a schedule; and what comes next.
 local HASHES = {events = {EVENTS, 11, 'names'}, names = {NAMES, 11, 'schedules'}, schedules = {SCHEDULES, 47, 'done'}}

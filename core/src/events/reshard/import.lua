@@ -25,7 +25,7 @@ local left_out = (batch > 0 and batch - 1 or tonumber(ARGV[3])) - taken
 if batch == 0 then
   redis.call('HDEL', ROOT, 'taken', 'frozen')
   if left_out > 0 then redis.call('HSET', ROOT, 'missed', missed + left_out) end
-  redis.pcall('PUBLISH', CHANNEL, '1000')
+  redis.pcall('PUBLISH', CHANNEL, WAKE_ALL)
   return {1, taken}
 end
 if taken >= batch then return {0, taken} end

@@ -26,5 +26,5 @@ redis.call('HDEL', ROOT, '')
 redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'leaving', ARGV[3], 'left_at', number(now), 'frozen',
   1, 'sent', 0, 'cursor', 'events 0', 'clock', is_set_back and clock or number(now))
 -- All that wait look again, and find the other partition.
-redis.pcall('PUBLISH', CHANNEL, '1000')
+redis.pcall('PUBLISH', CHANNEL, WAKE_ALL)
 return {now, bucket_at(now)}

@@ -58,8 +58,8 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a number outside 1 to 1,024, or above the queue's `concurrency`; `WRONG_TYPE` if a key holds
-    /// something else.
+    /// `INVALID_ARGUMENT` for a number outside 1 to [`PARTITIONS_MAX`](super::PARTITIONS_MAX), or above the queue's
+    /// `concurrency`; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
     /// The call takes many steps. After an error some events have moved and the others have not: make the call again.

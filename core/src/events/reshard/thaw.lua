@@ -19,5 +19,5 @@ local kept = tonumber(ARGV[2])
 for _, key in ipairs(kept > 0 and {ROOT, OPS[1], OPS[2]} or {}) do
   redis.call('PEXPIRE', key, kept)
 end
-redis.pcall('PUBLISH', CHANNEL, '1000')
+redis.pcall('PUBLISH', CHANNEL, WAKE_ALL)
 return 1

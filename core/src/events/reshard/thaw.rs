@@ -1,15 +1,10 @@
 //! Thaw: a partition has given away all that it was to give.
 
-use std::time::Duration;
-
 use super::super::embedded;
 use super::super::partition::Partition;
 use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
-
-/// For how long a partition without a part of the key space knows which calls it has done: they may be sent again.
-const KEPT: Duration = Duration::from_secs(10 * 60);
 
 /// Lets a partition deliver again once it has given away all that it had to give.
 #[derive(Clone, Debug)]
@@ -38,7 +33,8 @@ impl Operation for Thaw {
 
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
-            args.push_number(if self.is_last { KEPT.as_millis() as u64 } else { 0 });
+            // One that owns nothing any more knows for a time which calls it has done, as they may be sent again.
+            args.push_number(if self.is_last { embedded::PERIOD / 1_000 } else { 0 });
         })
     }
 

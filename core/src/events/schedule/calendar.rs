@@ -14,7 +14,7 @@ use crate::step::Timestamp;
 const SECOND: u64 = 1_000_000;
 
 /// Behind all times, in seconds since 1970.
-const END: i64 = (TIME_MS_MAX / 1_000) as i64;
+const END: i64 = (TIME_MS_MAX / 1_000) as i64 + 1;
 
 /// A rule that says when.
 #[derive(Clone, Debug)]

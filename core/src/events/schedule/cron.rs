@@ -3,7 +3,8 @@
 use crate::error::{Error, Result, ensure, invalid};
 
 /// The most bytes of an expression.
-const CRON_BYTES_MAX: usize = 256;
+/// The most bytes of a cron expression.
+pub const CRON_BYTES_MAX: usize = 256;
 
 const DAY: i64 = 86_400;
 

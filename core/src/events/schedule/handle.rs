@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::plan::{Schedule, ScheduleInfo, Ticks};
-use super::read::IDS_MAX;
-use super::record::{ScheduleRecord, StoredSchedule, check_own_id};
+use super::read::SCHEDULE_IDS_MAX;
+use super::record::{SCHEDULE_ID_BYTES_MAX, ScheduleRecord, StoredSchedule, check_own_id};
 use super::{PutSchedule, ReadSchedules, RemoveSchedule, SchedulesRead, Trigger};
 use crate::client::Mode;
 use crate::error::{Error, ErrorKind, Result, ensure};
@@ -24,6 +24,9 @@ const TRIES_MAX: usize = 100;
 
 /// The most schedules of one [`EventQueue::sync_schedules`].
 pub const SYNC_SCHEDULES_MAX: usize = 10_000;
+
+/// The most bytes of the owner of a [`EventQueue::sync_schedules`].
+pub const OWNER_BYTES_MAX: usize = SCHEDULE_ID_BYTES_MAX - 1;
 
 /// The result of putting a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,8 +102,9 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for an invalid cron expression or time
-    /// zone, for a schedule without a rule, and for a value beyond its limits, before anything is sent.
+    /// `INVALID_ARGUMENT` for an id that is empty or has more than [`SCHEDULE_ID_BYTES_MAX`] bytes, for an invalid cron
+    /// expression or time zone, for a schedule without a rule, and for a value beyond its limits, before anything is
+    /// sent.
     ///
     /// # Delivery
     /// A tick that is due fires once, according to the schedule that existed when it came.
@@ -463,7 +467,7 @@ impl<M: Mode> Calls<M> {
         let mut is_due = false;
         let mut left: BTreeSet<Arc<str>> = ids.iter().cloned().collect();
         while !left.is_empty() {
-            let some: Vec<_> = left.iter().take(IDS_MAX).cloned().collect();
+            let some: Vec<_> = left.iter().take(SCHEDULE_IDS_MAX).cloned().collect();
             left.retain(|id| !some.contains(id));
             let read = self.read_schedules(&some).await?;
             for StoredSchedule { id, record, template } in read.schedules {

@@ -18,12 +18,19 @@ mod remove;
 mod trigger;
 
 #[cfg(feature = "schedules")]
-pub use handle::{PutStatus, SYNC_SCHEDULES_MAX, SyncedSchedules};
+pub use cron::CRON_BYTES_MAX;
 #[cfg(feature = "schedules")]
-pub use plan::{Missed, Overlap, Schedule, ScheduleInfo};
+pub use handle::{OWNER_BYTES_MAX, PutStatus, SYNC_SCHEDULES_MAX, SyncedSchedules};
+#[cfg(feature = "schedules")]
+pub use plan::{
+    GRACE_DEFAULT, Missed, Overlap, Schedule, ScheduleInfo, ZONE_BYTES_MAX, ZONE_DEFAULT,
+};
 pub use put::PutSchedule;
-pub use read::{ReadSchedules, SchedulesRead};
-pub use record::{ScheduleRecord, StoredSchedule, Template};
+pub use read::{ReadSchedules, SCHEDULE_IDS_MAX, SchedulesRead};
+pub(super) use record::flag;
+pub use record::{
+    SCHEDULE_ID_BYTES_MAX, SCHEDULE_TICKS_MAX, ScheduleRecord, StoredSchedule, Template,
+};
 pub use remove::RemoveSchedule;
 pub use trigger::Trigger;
 

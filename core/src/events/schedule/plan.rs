@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::calendar::Calendar;
-use super::record::{ScheduleRecord, StoredSchedule, TICKS_MAX, Template, check_own_id};
+use super::handle::OWNER_BYTES_MAX;
+use super::record::{SCHEDULE_TICKS_MAX, ScheduleRecord, StoredSchedule, Template, check_own_id};
 use crate::error::{Error, ErrorKind, Result, ensure, invalid};
 use crate::events::config::micros;
 use crate::events::event::NewEvent;
-use crate::events::limits;
+use crate::events::limits::{self, COUNT_MAX};
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{Timestamp, When};
 
@@ -16,14 +17,17 @@ use crate::step::{Timestamp, When};
 const AHEAD: u64 = 3_600_000_000;
 const TICKS_MIN: usize = 2;
 
-/// The most bytes of the name of a zone and of an owner.
-const NAME_BYTES_MAX: usize = 256;
+/// The most bytes of the name of a time zone.
+pub const ZONE_BYTES_MAX: usize = 256;
 
-/// The zone of a cron expression that names none.
-const ZONE_DEFAULT: &str = "UTC";
+/// The time zone of a cron expression by default.
+pub const ZONE_DEFAULT: &str = "UTC";
 
+/// How long an event of a schedule can be received by default before it is missed, with [`Missed::Expire`].
+pub const GRACE_DEFAULT: Duration = Duration::from_secs(60);
+
+/// The shortest time between two ticks, and the shortest grace.
 const EVERY_MIN: Duration = Duration::from_secs(1);
-const GRACE_DEFAULT: Duration = Duration::from_secs(60);
 
 /// Which events are to be published, and when: an id and a calendar rule, which is either [`cron`](Self::cron) or
 /// [`every`](Self::every).
@@ -158,7 +162,8 @@ impl Schedule {
         Self { anchor_ms: Some(at_ms), ..self }
     }
 
-    /// What its events carry, at most 16 MiB; nothing by default.
+    /// What its events carry, at most [`PAYLOAD_BYTES_MAX`](crate::events::PAYLOAD_BYTES_MAX) bytes; nothing by
+    /// default.
     pub fn payload(self, payload: impl AsRef<[u8]>) -> Self {
         let mut event = self.event;
         event.payload = payload.as_ref().into();
@@ -184,8 +189,8 @@ impl Schedule {
         Self { missed, ..self }
     }
 
-    /// How long an event can be received before it is missed, with [`Missed::Expire`]; 60 seconds by default. One that was
-    /// received within it is not missed, even if it is delivered again later.
+    /// How long an event can be received before it is missed, with [`Missed::Expire`]; [`GRACE_DEFAULT`] by default.
+    /// One that was received within it is not missed, even if it is delivered again later.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
@@ -243,9 +248,9 @@ impl Schedule {
         limits::when(When::At(self.from_ms))?;
         limits::when(When::At(self.until_ms.unwrap_or(0)))?;
         let bytes = self.owner.len();
-        ensure!(bytes <= NAME_BYTES_MAX, "the owner has {bytes} bytes");
+        ensure!(bytes <= OWNER_BYTES_MAX, "the owner has {bytes} bytes");
         ensure!(!self.owner.contains('\0'), "the owner holds a NUL character");
-        ensure!(self.revision < 1 << 53, "the revision is 2^53 or more");
+        ensure!(self.revision <= COUNT_MAX, "the revision is 2^53 or more");
         let calendar = match (&self.cron, self.every) {
             (Some(text), None) => {
                 ensure!(
@@ -254,7 +259,7 @@ impl Schedule {
                 );
                 let zone = self.zone.as_deref().unwrap_or(ZONE_DEFAULT);
                 let bytes = zone.len();
-                ensure!(bytes <= NAME_BYTES_MAX, "the time zone has {bytes} bytes");
+                ensure!(bytes <= ZONE_BYTES_MAX, "the time zone has {bytes} bytes");
                 Calendar::cron(text, zone)?
             }
             (None, Some(length)) => {
@@ -448,7 +453,8 @@ impl Plan {
             ticks.extend(self.passed(record, known, now));
         }
         // Of those that have passed the last ones, where too many have; of those that come all.
-        let (room, passed) = (TICKS_MAX - TICKS_MIN, ticks.partition_point(|tick| *tick <= now));
+        let (room, passed) =
+            (SCHEDULE_TICKS_MAX - TICKS_MIN, ticks.partition_point(|tick| *tick <= now));
         ticks.drain(..ticks.len().saturating_sub(room).min(passed));
         let after = ticks.last().copied().unwrap_or(0).max(now);
         self.behind(record, ticks, after, now)
@@ -457,7 +463,7 @@ impl Plan {
     /// The ticks that have passed behind one that is known: the last one, as it replaces those before. Of those that are
     /// skipped after a time all for which it is not over, unless there are too many.
     fn passed(&self, record: &ScheduleRecord, known: Timestamp, now: Timestamp) -> Vec<Timestamp> {
-        const MOST: usize = TICKS_MAX - TICKS_MIN;
+        const MOST: usize = SCHEDULE_TICKS_MAX - TICKS_MIN;
         let after = known.max(self.from_us.saturating_sub(1));
         if !record.is_latest {
             let since = after.max(now.saturating_sub(record.ttl_us));
@@ -482,7 +488,7 @@ impl Plan {
     ) -> Ticks {
         let zones = self.calendar.zones();
         let (mut last, mut coming) = (after, ticks.iter().filter(|tick| **tick > now).count());
-        while ticks.len() < TICKS_MAX && (coming < TICKS_MIN || last < now + AHEAD) {
+        while ticks.len() < SCHEDULE_TICKS_MAX && (coming < TICKS_MIN || last < now + AHEAD) {
             let Some(next) = self.next_of(record, last) else {
                 return Ticks { ticks, ends: true, zones };
             };

@@ -8,13 +8,11 @@
 -- its ticks, template}. While pages are read that others change, some may come twice.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
-local PAGE = 100
-
 local failure = begin()
 if failure then return failure end
 local reply, ids, records = {NOW, ''}, every(ARGV, 3, 1)
 if ARGV[2] ~= '' then
-  local failure, page = read('HSCAN', SCHEDULES, ARGV[2], 'COUNT', PAGE)
+  local failure, page = read('HSCAN', SCHEDULES, ARGV[2], 'COUNT', SCHEDULES_A_PAGE)
   if failure then return failure end
   ids, records = every(page[2], 1, 2), every(page[2], 2, 2)
   if page[1] ~= '0' then reply[2] = page[1] end

@@ -9,11 +9,11 @@ use crate::events::partition::Partition;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// The most schedules that are read by their ids.
-pub(super) const IDS_MAX: usize = 100;
+/// The most schedules that a step reads by their ids.
+pub const SCHEDULE_IDS_MAX: usize = 100;
 
-/// What a server may return more than a page has.
-const PAGE_MAX: usize = 1 << 16;
+/// The most schedules that a server may return for a page, as that is of about 100.
+const PAGE_SCHEDULES_MAX: usize = 1 << 16;
 
 /// Reads schedules of a partition.
 #[derive(Clone, Debug)]
@@ -45,10 +45,10 @@ impl ReadSchedules {
     /// Reads the schedules with these ids, as far as they exist.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no ids or more than 100, and for one that is empty or too long.
+    /// `INVALID_ARGUMENT` for no ids or more than [`SCHEDULE_IDS_MAX`], and for one that is empty or too long.
     pub fn of(partition: Partition, ids: Vec<Arc<str>>) -> Result<Self> {
-        let is_allowed = (1..=IDS_MAX).contains(&ids.len());
-        ensure!(is_allowed, "1 to {IDS_MAX} schedules are read, not {}", ids.len());
+        let is_allowed = (1..=SCHEDULE_IDS_MAX).contains(&ids.len());
+        ensure!(is_allowed, "1 to {SCHEDULE_IDS_MAX} schedules are read, not {}", ids.len());
         ids.iter().try_for_each(|id| check_id(id))?;
         Ok(Self { partition, which: Which::Ids(ids) })
     }
@@ -88,7 +88,7 @@ impl Operation for ReadSchedules {
         let next = (!next.is_empty()).then(|| next.into());
         let most = match &self.which {
             Which::Ids(ids) => ids.len(),
-            Which::Page(_) => PAGE_MAX,
+            Which::Page(_) => PAGE_SCHEDULES_MAX,
         };
         let schedules = replies.all(most, |replies| {
             let id = replies.next()?.bytes()?;

@@ -9,10 +9,10 @@ use crate::step::Timestamp;
 use crate::step::time::is_set_back;
 
 /// The most bytes of the id of a schedule, which is a key.
-pub(crate) const SCHEDULE_ID_BYTES_MAX: usize = 256;
+pub const SCHEDULE_ID_BYTES_MAX: usize = 256;
 
-/// The most ticks that a partition holds of a schedule.
-pub(crate) const TICKS_MAX: usize = 64;
+/// The most ticks of a schedule that a partition holds.
+pub const SCHEDULE_TICKS_MAX: usize = 64;
 
 /// A schedule as a partition holds it: SCHEDULE of `ticks.lua`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,14 +68,18 @@ pub struct Template {
     pub body: Arc<[u8]>,
 }
 
-mod flag {
-    pub(super) const LATEST: u8 = 1;
-    pub(super) const IN_ORDER: u8 = 2;
-    pub(super) const ENDS: u8 = 4;
+/// Flags of a schedule.
+pub(in crate::events) mod flag {
+    /// A tick replaces the event of the one before that nobody has received.
+    pub(in crate::events) const LATEST: u8 = 1;
+    /// The id is the key of its events.
+    pub(in crate::events) const IN_ORDER: u8 = 2;
+    /// No other ticks follow those that are there.
+    pub(in crate::events) const ENDS: u8 = 4;
     /// Nothing in scripts.
     pub(super) const PAUSED: u8 = 8;
     /// It has the two numbers that say which ticks have fired.
-    pub(super) const FIRED: u8 = 16;
+    pub(in crate::events) const FIRED: u8 = 16;
 }
 
 const FORMAT: u8 = 1;
@@ -159,7 +163,10 @@ impl ScheduleRecord {
 
     pub(super) fn check(&self) -> Result<()> {
         let ticks = self.ticks.len();
-        ensure!(ticks <= TICKS_MAX, "a schedule has {ticks} ticks; {TICKS_MAX} are allowed");
+        ensure!(
+            ticks <= SCHEDULE_TICKS_MAX,
+            "a schedule has {ticks} ticks; {SCHEDULE_TICKS_MAX} are allowed"
+        );
         ensure!(self.ticks.is_sorted_by(|one, next| one < next), "the ticks do not rise");
         Ok(())
     }

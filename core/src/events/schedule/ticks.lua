@@ -3,24 +3,16 @@
 local schedules
 local function use_schedules()
   if schedules then return schedules end
-  -- When a schedule is looked at again whose ticks are used up, if nobody brings more.
-  schedules = {REFILL_AGAIN = 5000000}
-  -- What is kept of each: the format 1, flags; as numbers of eight bytes its version, which rises with each change,
-  -- how long its events live (0 for ever), how many ticks nobody received in time, and the last tick that has passed;
-  -- the id of its last event, the part of the key space that it belongs to, and the version of the data of time zones
-  -- that its ticks are of, which only clients read. Then, if a tick has passed, two numbers that say which ticks fired
-  -- without a gap: the first of them, and the last one if that was by a clock that was ahead (else 0: it is the last that
-  -- has passed). Then its next ticks, which clients compute.
+  schedules = {}
+  -- What is kept of each: the format 1, flags (LATEST, IN_ORDER, ENDS, FIRED); as numbers of eight bytes its version,
+  -- which rises with each change, how long its events live (0 for ever), how many ticks nobody received in time, and
+  -- the last tick that has passed; the id of its last event, the part of the key space that it belongs to, and the
+  -- version of the data of time zones that its ticks are of, which only clients read. Then, if it is FIRED, two numbers
+  -- that say which ticks fired without a gap: the first of them, and the last one if that was by a clock that was ahead
+  -- (else 0: it is the last that has passed). Then its next ticks, which clients compute.
   local SCHEDULE = '>BBI8I8I8I8c12I2I4'
   local SCHEDULE_BYTES = 52
-  -- Flags: a tick replaces the event of the one before that nobody has received; the id is the key of its events; no
-  -- other ticks follow those that are there.
-  local LATEST, IN_ORDER, ENDS = 1, 2, 4
-  -- And whether it has the two numbers.
-  local FIRED = 16
   local NO_EVENT = string.rep('\0', 12)
-  -- How many ticks are enough, unless they reach far enough.
-  local TICKS_LEFT_MIN, TICKS_LEFT_ENOUGH, REACH_MIN = 2, 32, 1800000000
 
   function schedules.unpack(record)
     local _, flags, version, ttl, missed, passed, last, vslot, zones = struct.unpack(SCHEDULE, record)

@@ -20,10 +20,10 @@ use super::message::{MessageId, Receipt, Stream};
 use super::reclaim::RELEASED;
 use super::requeue_dead_letters::target_of;
 use super::stats::StreamStats;
-use super::{STREAMS_MAX, StreamNumber};
+use super::{DEADLINE_DEFAULT, DEADLINE_MAX, STREAMS_MAX, StreamNumber, TTL_MAX};
 use crate::error::Result;
 use crate::runtime::sync;
-use crate::step::{self, Effects, Snapshot, StepContext, Timestamp};
+use crate::step::{self, Constants, Effects, Snapshot, StepContext, Timestamp, constants};
 
 /// What the embedded engine keeps for one queue.
 #[derive(Default)]
@@ -475,6 +475,15 @@ fn read_letter(id: MessageId, entry: &[u8]) -> Result<DeadLetter> {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            DEADLINE_MAX,
+            DEADLINE_S_DEFAULT = DEADLINE_DEFAULT.as_secs(),
+            STREAMS_MAX,
+            TTL_MS_MAX = TTL_MAX.as_millis(),
+        ]
     }
 
     fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {

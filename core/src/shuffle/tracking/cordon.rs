@@ -8,6 +8,9 @@ use crate::shuffle::head;
 use crate::shuffle::name::Name;
 use crate::step::{Invocation, Operation, Reply, StepContext};
 
+/// The longest time for which a cordon can look back: 15 digits of seconds.
+pub const CORDON_WITHIN_MAX: Duration = Duration::from_secs(999_999_999_999_999);
+
 /// Takes values whose deadline passed within a window out of the deadlines, and marks them as
 /// garbage.
 #[derive(Clone, Debug)]
@@ -20,8 +23,8 @@ impl Cordon {
     /// Looks back `within`, in whole seconds; a fraction of a second counts as one.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a `within` above 10^15
-    /// seconds.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a `within` above
+    /// [`CORDON_WITHIN_MAX`].
     pub fn new(name: impl AsRef<[u8]>, track_keys: TrackKeys, within: Duration) -> Result<Self> {
         Self::of(&Name::new(name.as_ref())?, track_keys, within)
     }
@@ -32,7 +35,7 @@ impl Cordon {
         within: Duration,
     ) -> Result<Self> {
         let seconds = within.as_secs().saturating_add(u64::from(within.subsec_nanos() > 0));
-        if seconds >= 1_000_000_000_000_000 {
+        if seconds > CORDON_WITHIN_MAX.as_secs() {
             return Err(invalid("within is longer than 10^15 seconds"));
         }
         Ok(Self { keys: Keys::of(name, track_keys), within_s: seconds as i64 })

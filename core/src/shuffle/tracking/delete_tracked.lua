@@ -22,7 +22,7 @@ local record = record_of(value)
 if not record then return corrupt('cannot be read') end
 local stream, id, deadline = record.stream_id, record.msg_id, record.deadline
 local number = type(stream) == 'string' and string.match(stream, ':s(%d+)$')
-if not number or #number > 5 or tonumber(number) > 65535 then return corrupt('names no stream') end
+if not number or #number > 5 or tonumber(number) >= STREAMS_MAX then return corrupt('names no stream') end
 if type(id) ~= 'string' or not string.find(id, '^%d+%-%d+$') then return corrupt('names no message') end
 if deadline and type(deadline) ~= 'number' then return corrupt('has a deadline that is no number') end
 failure = wrong_type(stream, 'stream')

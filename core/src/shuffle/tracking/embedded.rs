@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::{Deadline, Expired, Expiry};
 use crate::error::{Result, invalid};
 use crate::runtime::sync;
+use crate::shuffle::STREAMS_MAX;
 use crate::shuffle::message::{Receipt, Stream};
 use crate::step::codec::{Field, Reader, effects, fields, put_bytes};
-use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext};
+use crate::step::{self, Constants, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, constants};
 
 /// What the embedded engine keeps for the tracked messages of one queue, or of all that share the
 /// global keys.
@@ -229,6 +230,10 @@ impl Tracked {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![STREAMS_MAX]
     }
 
     fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {

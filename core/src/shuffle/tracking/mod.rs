@@ -10,14 +10,14 @@ mod scan_expired;
 #[cfg(test)]
 mod tests;
 
-pub use cordon::Cordon;
+pub use cordon::{CORDON_WITHIN_MAX, Cordon};
 pub use delete_tracked::DeleteTracked;
 pub(super) use embedded::KIND;
 pub(super) use embedded::Record;
 pub(crate) use embedded::State;
 pub use forget_expired::ForgetExpired;
 pub use garbage::Garbage;
-pub use scan_expired::{Expired, Expiry, ScanExpired};
+pub use scan_expired::{Expired, Expiry, ScanExpired, TIME_DIGITS_MAX};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,8 +9,9 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 /// About how many entries a page looks at.
 pub(super) const PAGE: usize = 500;
 
-/// The digits of the time in seconds, for the next 260 years.
-const DIGITS_MAX: u8 = 10;
+/// The most digits of a time in seconds, for [`Garbage::time_digits`](super::Garbage::time_digits): enough for the next
+/// 260 years.
+pub const TIME_DIGITS_MAX: u8 = 10;
 
 /// Finds a page of tracked messages whose deadline has passed; deletes nothing.
 #[derive(Clone, Debug)]
@@ -63,8 +64,8 @@ impl ScanExpired {
         cursor: Vec<u8>,
         digits: Option<u8>,
     ) -> Result<Self> {
-        if digits.is_some_and(|digits| !(1..=DIGITS_MAX).contains(&digits)) {
-            return Err(invalid(format!("a time has 1 to {DIGITS_MAX} first digits")));
+        if digits.is_some_and(|digits| !(1..=TIME_DIGITS_MAX).contains(&digits)) {
+            return Err(invalid(format!("a time has 1 to {TIME_DIGITS_MAX} first digits")));
         }
         let keys = Keys::of(name, track_keys);
         Ok(Self { keys, cursor, digits: digits.unwrap_or(0) })

@@ -40,16 +40,19 @@ use queue::{Queue, Slot, Texts};
 use registry::{Content, Guard, Registry};
 use taken::Taken;
 
-use super::claim::Claimed;
+use super::claim::{Claimed, PICK_WINDOW};
 use super::dependency::Dependency;
 use super::name::Name;
 use super::{
-    Doc, DocId, DocPage, DocPosition, DocQuery, Filter, NamespaceStats, Position, QueueStats, Task,
+    CLAIM_KEYS_MAX, CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, DEDUP_IDS_MAX, DEDUP_WINDOW_MAX, DELAY_MAX,
+    Doc, DocId, DocPage, DocPosition, DocQuery, Filter, MODIFICATION_ENTRIES_MAX, NamespaceStats,
+    PAGE_MAX, PRIORITY_MAX, Position, QueueStats, STATS_MAX, SWEEP_TASKS_MAX, TIME_MS_MAX, Task,
     TaskId, TaskPage, TaskQuery,
 };
 use crate::error::Result;
 use crate::runtime::sync::lock;
-use crate::step::{self, Chance, Effects, Snapshot, StepContext};
+use crate::step::limits::INTEGER_MAX;
+use crate::step::{self, Chance, Constants, Effects, Snapshot, StepContext, constants};
 
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
@@ -539,6 +542,27 @@ impl State {
 impl step::State for State {
     fn kind() -> u8 {
         KIND
+    }
+
+    fn constants() -> Constants {
+        constants![
+            CHANCE_FACTOR = Chance::FACTOR,
+            CHANCE_MODULUS = Chance::MODULUS,
+            CLAIM_KEYS_MAX,
+            CLAIM_QUEUES_MAX,
+            CLAIM_TASKS_MAX,
+            DEDUP_IDS_MAX,
+            DEDUP_WINDOW_MS_MAX = DEDUP_WINDOW_MAX.as_millis(),
+            DELAY_MS_MAX = DELAY_MAX.as_millis(),
+            INTEGER_MAX,
+            MODIFICATION_ENTRIES_MAX,
+            PAGE_MAX,
+            PICK_WINDOW,
+            PRIORITY_MAX,
+            STATS_MAX,
+            SWEEP_TASKS_MAX,
+            TIME_MS_MAX,
+        ]
     }
 
     fn replay(&self, record: &[u8], sequence: Option<u64>) -> Result<()> {

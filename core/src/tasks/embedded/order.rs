@@ -16,7 +16,7 @@ use crate::tasks::Position;
 
 /// Tasks in a chunk: up to this many are moved when one is inserted or removed, and copied if the chunk is being
 /// read.
-const CHUNK: usize = 64;
+const CHUNK_TASKS: usize = 64;
 
 /// The state of a task whose time is in the future.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,16 +121,16 @@ impl Order {
         let start = Start::of(entry.at_ms, &record.id);
         let (_, chunk) = self.chunk_of(&start);
         let at = chunk.partition_point(|other| other.cmp(&start).is_lt());
-        if chunk.len() < CHUNK {
+        if chunk.len() < CHUNK_TASKS {
             Shared::make_mut(chunk).insert(at, entry);
-        } else if at == CHUNK {
+        } else if at == CHUNK_TASKS {
             // Most tasks are inserted at the end, and leave full chunks behind them.
-            let start = Start::behind(&chunk[CHUNK - 1]);
+            let start = Start::behind(&chunk[CHUNK_TASKS - 1]);
             self.chunks.insert(start, Shared::new(vec![entry]));
         } else {
             let lower = Shared::make_mut(chunk);
-            let mut upper = lower.split_off(CHUNK / 2);
-            match at.checked_sub(CHUNK / 2) {
+            let mut upper = lower.split_off(CHUNK_TASKS / 2);
+            match at.checked_sub(CHUNK_TASKS / 2) {
                 None | Some(0) => lower.insert(at, entry),
                 Some(at) => upper.insert(at, entry),
             }

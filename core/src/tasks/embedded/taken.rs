@@ -12,8 +12,8 @@ use super::locks::{AtomicU64, Lock};
 use super::queue::Record;
 use crate::tasks::DEDUP_IDS_MAX;
 
-/// How many ids whose time is over a step forgets.
-const FORGOTTEN_MAX: usize = 256;
+/// How many ids whose time is over a step forgets while it holds the lock.
+const FORGOTTEN_A_HOLD: usize = 256;
 
 /// Ids, each taken until a time. An id whose time is over is free, even while it is here.
 // Lock order: after the shards of the index. An id is added before it leaves the index, and looked up while its shard
@@ -84,7 +84,7 @@ impl Taken {
             return;
         }
         let mut ids = self.ids.lock();
-        let in_order = ids.in_order.iter().take(FORGOTTEN_MAX);
+        let in_order = ids.in_order.iter().take(FORGOTTEN_A_HOLD);
         let over = in_order.take_while(|(until_ms, _)| *until_ms <= now_ms).count();
         (0..over).for_each(|_| ids.forget_first());
         self.publish(&ids);
@@ -143,13 +143,13 @@ mod tests {
     #[test]
     fn what_is_over_is_forgotten_some_at_a_time() {
         let taken = Taken::default();
-        for number in 1..FORGOTTEN_MAX as u64 + 3 {
+        for number in 1..FORGOTTEN_A_HOLD as u64 + 3 {
             taken.add(number.to_string().into(), number);
         }
         taken.add("last".into(), 1_000);
         taken.forget(500);
         assert_eq!(taken.page(None, 10).len(), 3);
-        taken.forget(FORGOTTEN_MAX as u64 + 1);
+        taken.forget(FORGOTTEN_A_HOLD as u64 + 1);
         assert_eq!(ids(&taken)[1], (1_000, "last".to_owned()));
         taken.forget(999);
         assert!(!taken.is_empty());

@@ -41,7 +41,7 @@ impl Work for Fake {
 
 fn report(kind: ReportKind, job: Job) -> Report<Job> {
     let name = format!("job {}", job.id);
-    Report::of_job(kind, job, format_args!("{name}"), "", None)
+    Report::of_job(kind, job, &name, "", None)
 }
 
 fn job(id: u64) -> Job {
@@ -60,6 +60,7 @@ fn away() -> Error {
 struct Bench {
     machine: Machine<Fake>,
     now: Instant,
+    todo: VecDeque<Todo<Fake>>,
 }
 
 impl Bench {
@@ -72,12 +73,12 @@ impl Bench {
     }
 
     fn of(plan: Plan) -> Self {
-        Self { machine: Machine::new(plan, 7, None), now: Instant::now() }
+        Self { machine: Machine::new(plan, 7, None), now: Instant::now(), todo: VecDeque::new() }
     }
 
     fn plan(concurrency: usize, prefetch: usize) -> Plan {
-        let (drains, until, tells_all) = (false, None, true);
-        Plan { concurrency, prefetch, lease: 60 * SECOND, drains, until, tells_all }
+        let (drains, until, tells_all, timeout) = (false, None, true, None);
+        Plan { concurrency, prefetch, lease: 60 * SECOND, drains, until, tells_all, timeout }
     }
 
     /// What comes next, in a word.
@@ -107,17 +108,23 @@ impl Bench {
 
     /// What is to be done, in a word.
     fn todo(&mut self) -> String {
-        match self.machine.todo() {
-            Some(Todo::Send(ends)) => {
-                let ids: Vec<_> = ends.iter().map(|of| of.end.0.id.to_string()).collect();
-                format!("send {}", ids.join(" "))
-            }
+        self.todo.extend(self.machine.take_todo());
+        match self.todo.pop_front() {
             Some(Todo::Begin(job)) => format!("begin {}", job.id),
             Some(Todo::GiveBack(job)) => format!("give back {}", job.id),
             Some(Todo::TimeOut(number, job)) => format!("time out {number}, {}", job.id),
             Some(Todo::Depart) => "depart".to_owned(),
+            None if self.machine.has_to_send() => {
+                let ids: Vec<_> = self.ends().iter().map(|of| of.end.0.id.to_string()).collect();
+                format!("send {}", ids.join(" "))
+            }
             None => String::new(),
         }
+    }
+
+    /// The ends that are to be sent.
+    fn ends(&mut self) -> Vec<Sending<(Job, ReportKind)>> {
+        self.machine.take_to_send().expect("something is to be sent")
     }
 
     fn end(&mut self, number: u64, id: u64) {
@@ -127,7 +134,7 @@ impl Bench {
 
     /// Sends what is to be sent, which is done.
     fn send(&mut self) {
-        let Some(Todo::Send(ends)) = self.machine.todo() else { panic!("nothing is to be sent") };
+        let ends = self.ends();
         let done = |(job, kind)| Ended::Done(report(kind, job));
         let ends = ends.into_iter().map(|end| end.map(done)).collect();
         self.machine.sent(self.now, ends);
@@ -135,7 +142,7 @@ impl Bench {
 
     /// Sends what is to be sent, in vain.
     fn fail(&mut self) {
-        let Some(Todo::Send(ends)) = self.machine.todo() else { panic!("nothing is to be sent") };
+        let ends = self.ends();
         let ends = ends.into_iter().map(|end| end.map(|end| Ended::Again(end, away()))).collect();
         self.machine.sent(self.now, ends);
     }
@@ -168,7 +175,7 @@ fn ends_gather_while_others_are_sent() {
     bench.take((1..=5).map(job));
     (0..5).for_each(|_| _ = bench.next());
     (1..=5).for_each(|number| bench.end(number, number));
-    let Some(Todo::Send(first)) = bench.machine.todo() else { panic!() };
+    let first = bench.ends();
     assert_eq!((first.len(), bench.todo().as_str()), (1, ""));
     let done = first.into_iter().map(|end| end.map(|(job, kind)| Ended::Done(report(kind, job))));
     bench.machine.sent(bench.now, done.collect());
@@ -230,7 +237,7 @@ fn an_end_that_may_have_been_done_is_known_as_such() {
     bench.end(1, 1);
     bench.fail();
     bench.advance(SECOND);
-    let Some(Todo::Send(ends)) = bench.machine.todo() else { panic!() };
+    let ends = bench.ends();
     assert!(ends[0].is_unsure);
 }
 
@@ -297,7 +304,9 @@ fn a_budget_ends_the_taking() {
     assert_eq!(bench.machine.next_wake(), Some(bench.now + SECOND));
     bench.take([job(1)]);
     bench.next();
+    bench.machine.take_change();
     bench.advance(SECOND);
+    assert!(bench.machine.take_change(), "those that wait ask again");
     bench.end(1, 1);
     bench.send();
     assert_eq!([bench.next(), bench.next(), bench.todo()], ["1 done", "wait", "depart"]);
@@ -437,11 +446,11 @@ fn a_stop_gives_back_a_suspect_in_each_state() {
         let mut bench = Bench::new(1, 0);
         bench.take([suspect(1)]);
         if step == 1 {
-            bench.machine.todo();
+            bench.todo();
             bench.machine.begun(bench.now, suspect(1), Err(away()));
         }
         if step == 2 {
-            bench.machine.todo();
+            bench.todo();
             bench.machine.begun(bench.now, suspect(1), Ok(()));
         }
         bench.machine.stop(bench.now, None);
@@ -495,7 +504,7 @@ impl World {
         let (concurrency, prefetch) = (1 + below(3) as usize, below(4) as usize);
         let plan = Plan { drains: below(3) == 0, ..Bench::plan(concurrency, prefetch) };
         Self {
-            bench: Bench { machine: Machine::new(plan, seed, None), now: Instant::now() },
+            bench: Bench { machine: Machine::new(plan, seed, None), ..Bench::new(1, 0) },
             draws,
             taken: 0,
             working: Vec::new(),
@@ -528,13 +537,13 @@ impl World {
 
     /// Begins what the machine says.
     fn perform(&mut self) {
-        while let Some(todo) = self.machine().todo() {
+        if let Some(ends) = self.machine().take_to_send() {
+            assert!(ends.len() <= Fake::ENDS_MAX && !ends.is_empty());
+            self.sends.push(ends);
+            assert_eq!(self.sends.len(), 1, "one step at a time");
+        }
+        for todo in self.machine().take_todo() {
             match todo {
-                Todo::Send(ends) => {
-                    assert!(ends.len() <= Fake::ENDS_MAX && !ends.is_empty());
-                    self.sends.push(ends);
-                    assert_eq!(self.sends.len(), 1, "one step at a time");
-                }
                 Todo::Begin(job) => {
                     assert!(self.held().is_empty() && self.begins.is_empty() && !self.is_asking);
                     self.begins.push(job);
@@ -546,6 +555,7 @@ impl World {
                 Todo::Depart => self.is_departing = true,
             }
         }
+        self.machine().take_left();
     }
 
     fn ask(&mut self) {

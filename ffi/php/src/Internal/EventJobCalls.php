@@ -13,10 +13,10 @@ namespace Millpond\Internal;
  */
 trait EventJobCalls
 {
-    public function isLost(): bool
+    public function isLastAttempt(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_events_job_is_lost(
+        $status = $this->library->ffi->millpond_events_job_is_last_attempt(
             $this->handle,
             $call->flag,
             $call->error,
@@ -26,10 +26,23 @@ trait EventJobCalls
         return $call->flag[0];
     }
 
-    public function isLastAttempt(): bool
+    public function isCancelled(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_events_job_is_last_attempt(
+        $status = $this->library->ffi->millpond_events_job_is_cancelled(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
+    public function isLost(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_events_job_is_lost(
             $this->handle,
             $call->flag,
             $call->error,
@@ -50,18 +63,5 @@ trait EventJobCalls
         $this->library->check($status, $call);
 
         return $call->milliseconds[0] < 0 ? null : $call->milliseconds[0] / 1000;
-    }
-
-    public function isCancelled(): bool
-    {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_events_job_is_cancelled(
-            $this->handle,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
-
-        return $call->flag[0];
     }
 }

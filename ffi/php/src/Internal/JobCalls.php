@@ -16,19 +16,6 @@ use Millpond\Tasks\Modified;
  */
 trait JobCalls
 {
-    public function isLost(): bool
-    {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_is_lost(
-            $this->handle,
-            $call->flag,
-            $call->error,
-        );
-        $this->library->check($status, $call);
-
-        return $call->flag[0];
-    }
-
     public function isLastAttempt(): bool
     {
         $call = $this->library->call();
@@ -40,19 +27,6 @@ trait JobCalls
         $this->library->check($status, $call);
 
         return $call->flag[0];
-    }
-
-    public function timeLeft(): ?float
-    {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_time_left_ms(
-            $this->handle,
-            $call->milliseconds,
-            $call->error,
-        );
-        $this->library->check($status, $call);
-
-        return $call->milliseconds[0] < 0 ? null : $call->milliseconds[0] / 1000;
     }
 
     public function isCancelled(): bool
@@ -172,5 +146,31 @@ trait JobCalls
             $call->error,
         );
         $this->library->check($status, $call);
+    }
+
+    public function isLost(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_is_lost(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
+    public function timeLeft(): ?float
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_time_left_ms(
+            $this->handle,
+            $call->milliseconds,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->milliseconds[0] < 0 ? null : $call->milliseconds[0] / 1000;
     }
 }

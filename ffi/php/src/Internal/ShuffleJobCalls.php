@@ -13,10 +13,10 @@ namespace Millpond\Internal;
  */
 trait ShuffleJobCalls
 {
-    public function isLost(): bool
+    public function isLastAttempt(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_shuffle_job_is_lost(
+        $status = $this->library->ffi->millpond_shuffle_job_is_last_attempt(
             $this->handle,
             $call->flag,
             $call->error,
@@ -26,10 +26,10 @@ trait ShuffleJobCalls
         return $call->flag[0];
     }
 
-    public function isLastAttempt(): bool
+    public function isLost(): bool
     {
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_shuffle_job_is_last_attempt(
+        $status = $this->library->ffi->millpond_shuffle_job_is_lost(
             $this->handle,
             $call->flag,
             $call->error,

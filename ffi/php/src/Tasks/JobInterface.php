@@ -33,22 +33,10 @@ interface JobInterface
     public function done(): void;
 
     /**
-     * Whether the lease is lost, because a renewal was refused, because none has succeeded for a whole
-     * lease, or because a run has ended the job after its `timeout`. If so, stop working: ending the job is
-     * refused.
-     */
-    public function isLost(): bool;
-
-    /**
      * Whether this is the last attempt that the worker's `maxAttempts` allows: a failure puts the task
      * aside, into the error queue.
      */
     public function isLastAttempt(): bool;
-
-    /**
-     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
-     */
-    public function timeLeft(): ?float;
 
     /**
      * Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that fails now
@@ -149,4 +137,16 @@ interface JobInterface
      * @throws Exception\MillpondException as finish()
      */
     public function release(?float $delay = null): void;
+
+    /**
+     * Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for
+     * a whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job
+     * has no effect.
+     */
+    public function isLost(): bool;
+
+    /**
+     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
+     */
+    public function timeLeft(): ?float;
 }

@@ -75,7 +75,8 @@ interface WorkerInterface
 
     /**
      * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
-     * that cron starts.
+     * that cron starts. Where only the `rate` of a queue of events holds up what is ready, it waits for
+     * that.
      *
      * @param callable(JobInterface): mixed                $handler processes a job
      * @param (callable(Job|null, \Throwable): mixed)|null $onError as for run()

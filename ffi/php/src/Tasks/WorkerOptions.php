@@ -33,14 +33,14 @@ final class WorkerOptions
      *                                 with it
      * @param string|null $errorQueue  the queue for tasks that failed too often; by default, the name of the
      *                                 task's own queue followed by `/err`
+     * @param float|null  $wait        how long in seconds `jobs` waits for a task when none is available; without
+     *                                 it the loop ends then
      * @param int         $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more,
      *                                 use the `processes` of run()
      * @param float|null  $budget      how long in seconds a drain takes jobs
      * @param int         $prefetch    how many more jobs `run` leases ahead, so that one step leases several
      * @param float|null  $timeout     how long in seconds a handler may work; `Job::timeLeft()` returns the
      *                                 remaining time, and the handler is not interrupted
-     * @param float|null  $wait        how long in seconds `jobs` waits for a task when none is available; without
-     *                                 it the loop ends then
      */
     public function __construct(
         public readonly float $lease = 30.0,
@@ -49,11 +49,11 @@ final class WorkerOptions
         public readonly int $maxAttempts = 20,
         public readonly int $maxCrashes = 3,
         public readonly ?string $errorQueue = null,
+        public readonly ?float $wait = null,
         public readonly int $concurrency = 1,
         public readonly ?float $budget = null,
         public readonly int $prefetch = 0,
         public readonly ?float $timeout = null,
-        public readonly ?float $wait = null,
     ) {
     }
 
@@ -65,10 +65,10 @@ final class WorkerOptions
         $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $this->backoffMax);
         $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
         $options->max_crashes = Arguments::smallSize('maxCrashes', $this->maxCrashes);
+        $options->wait_ms = Arguments::wait('wait', $this->wait);
         $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
         $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
         $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
-        $options->wait_ms = Arguments::wait('wait', $this->wait);
     }
 }

@@ -43,7 +43,7 @@ module Millpond
     #   late that is
     # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
     #   publish twice
-    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
+    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; 5
     #   minutes by default. The id of an event that is cancelled is free at once
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
@@ -98,7 +98,7 @@ module Millpond
     #   late that is
     # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
     #   publish twice
-    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
+    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; 5
     #   minutes by default. The id of an event that is cancelled is free at once
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
@@ -261,10 +261,10 @@ module Millpond
     # configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
     # its key wait until then.
     #
-    # The last 1,024 bytes of `err` are kept.
+    # The last 1 KiB of `err` are kept.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
-    # @param err [String] what went wrong, of which 1,024 bytes are kept
+    # @param err [String] what went wrong, of which 1 KiB are kept
     # @param after [Numeric, nil] how long until it is delivered again, in seconds
     # @return [nil]
     # @raise (see #ack)
@@ -305,7 +305,7 @@ module Millpond
     # Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes ready.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
-    # @param reason [String] why, of which 1,024 bytes are kept
+    # @param reason [String] why, of which 1 KiB are kept
     # @return [nil]
     # @raise (see #ack)
     #
@@ -708,7 +708,7 @@ module Millpond
     #   exists, it changes nothing: {#reshard} does. Steps of different partitions do not wait for each other, and may
     #   run on different servers of a cluster. A queue that exists keeps its number, whatever this says: {#reshard}
     #   changes it
-    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 s in a new queue
+    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 seconds in a new queue
     # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 20 in a new
     #   queue, 0 for no limit
     # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 3 in
@@ -716,9 +716,9 @@ module Millpond
     #   leases expired, or one if the next one would be the last, is received alone, and a worker works on nothing
     #   beside it: it lets the jobs that it has end first, and until it begins the lease does not count. So what was
     #   beside an event that crashes the workers is not given up with it; with 1 it is
-    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 s in a new queue, in seconds;
-    #   it doubles with each attempt
-    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 h in a new queue
+    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 second in a new queue, in
+    #   seconds; it doubles with each attempt
+    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 hour in a new queue
     # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0, as in a new
     #   queue, for no limit
     # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers, 1,000,000 in a new queue.
@@ -802,8 +802,8 @@ module Millpond
     # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received by then, in
     #   seconds. Once it was received it does not expire
     # @param missed [Symbol, nil] what becomes of an event that was not received in time; `:latest` by default
-    # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:expire`, in seconds;
-    #   60 seconds by default. One that was received within it is not missed, even if it is delivered again later
+    # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:expire`, in seconds; 1
+    #   minute by default. One that was received within it is not missed, even if it is delivered again later
     # @param overlap [Symbol, nil] whether events wait for each other; `:wait` by default
     # @param from_ms [Integer, nil] the time before which no tick comes, in milliseconds since the Unix epoch
     # @param until_ms [Integer, nil] the time from which on no tick comes, in milliseconds since the Unix epoch

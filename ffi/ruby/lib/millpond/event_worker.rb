@@ -27,9 +27,8 @@ module Millpond
       @event = event
     end
 
-    # Whether the lease is lost, because another consumer has the event, because no extension has succeeded for a
-    # whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no
-    # effect.
+    # Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for a whole
+    # lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no effect.
     #
     # @return [Boolean]
     #

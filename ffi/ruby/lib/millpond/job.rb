@@ -56,8 +56,8 @@ module Millpond
       TaskId.new(@task.id, version).freeze
     end
 
-    # Whether the lease is lost, because a renewal was refused, because none has succeeded for a whole lease, or
-    # because a run has ended the job after its `timeout`. If so, stop working: ending the job is refused.
+    # Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for a whole
+    # lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no effect.
     #
     # Makes no call.
     #

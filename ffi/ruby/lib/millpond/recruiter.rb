@@ -60,14 +60,14 @@ module Millpond
     #   which makes no call to a server
     # @param burst [Integer, nil] how many slices may be saved up while nobody enlists, 1 to 10,000; by default as
     #   many as a second has, or as five seconds have, up to five. Only for a rate per second
-    # @param budget [Numeric, nil] the time for one slice, 1 ms to 60 s, in seconds; 50 milliseconds by default. The
-    #   handler can see how much is left; it is not interrupted
+    # @param budget [Numeric, nil] the time for one slice, 1 ms to 1 minute, in seconds; 50 milliseconds by default.
+    #   The handler can see how much is left; it is not interrupted
     # @param max_running [Integer] how many slices run at a time over all processes, up to 1,000; 0, the default, is
     #   no limit. Only for a rate per second
     # @param lease [Numeric, nil] after how long a slice that never ended stops counting against `max_running`, from
-    #   the budget to an hour, in seconds; by default 20 budgets, and at least 5 s
+    #   the budget to 1 hour, in seconds; by default 20 budgets, and at least 5 seconds
     # @param idle_max [Numeric, nil] how slowly the job runs at the slowest when it finds nothing to do, in seconds:
-    #   once in this time, up to an hour. 10 seconds by default. With 0 it always runs at its full rate
+    #   once in this time, up to 1 hour. 10 seconds by default. With 0 it always runs at its full rate
     # @yieldparam slice [Slice]
     # @return [nil]
     # @raise [ArgumentError] without a block and a handler
@@ -284,9 +284,9 @@ module Millpond
       nil
     end
 
-    # Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20 milliseconds by default.
-    # Without a decision by then the enlistment does nothing. A connection that takes longer is there for the next
-    # one.
+    # Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20 milliseconds by
+    # default. Without a decision by then the enlistment does nothing. A connection that takes longer is there for the
+    # next one.
     #
     # @param timeout [Numeric] how long to wait, 1 ms to 1 s, in seconds
     # @return [nil]

@@ -25,9 +25,8 @@ module Millpond
       @message = message
     end
 
-    # Whether the lease is lost, because another consumer has the message, because no extension has succeeded for a
-    # whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no
-    # effect.
+    # Whether the lease is lost, because another consumer has the job, because no renewal has succeeded for a whole
+    # lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no effect.
     #
     # @return [Boolean]
     #

@@ -48,9 +48,9 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
 
     def stop(self, within: Seconds = 25) -> None:
         """Stops the worker's runs: they take no more jobs and wait for those that are running. A
-        job that is still running after this time is given back, and its handler is told that the
-        job is lost. With zero, this happens immediately. A second stop changes the time. A
-        stopped worker stays stopped.
+        job that is still running after this time is given back and available immediately, and its
+        handler is told that the job is lost. With zero, this happens immediately. A second stop
+        changes the time. A stopped worker stays stopped.
 
         Can be called from any thread.
 
@@ -75,9 +75,9 @@ class ShuffleJob(Generic[AnyStr]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the message, because no
-        extension has succeeded for a whole lease, or because the job has ended after its
-        ``timeout``. If so, stop working: ending the job has no effect.
+        """Whether the lease is lost, because another consumer has the job, because no renewal has
+        succeeded for a whole lease, or because the job has ended after its ``timeout``. If so,
+        stop working: ending the job has no effect.
         """
         return self._native.is_lost
 

@@ -173,9 +173,9 @@ class Job(Generic[Value]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because a renewal was refused, because none has succeeded
-        for a whole lease, or because a run has ended the job after its ``timeout``. If so, stop
-        working: ending the job is refused.
+        """Whether the lease is lost, because another consumer has the job, because no renewal has
+        succeeded for a whole lease, or because the job has ended after its ``timeout``. If so,
+        stop working: ending the job has no effect.
         """
         return self._native.is_lost
 

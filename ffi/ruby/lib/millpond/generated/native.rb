@@ -226,10 +226,10 @@ module Millpond
       :int
     function :events_deliveries_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :events_deliveries_free, [:pointer], :void
-    function :events_job_is_lost, [:pointer, :pointer, :pointer], :int
     function :events_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
-    function :events_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :events_job_is_cancelled, [:pointer, :pointer, :pointer], :int
+    function :events_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :events_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :events_job_free, [:pointer], :void
     function :events_worker_free, [:pointer], :void
     function :events_worker_start, [:pointer, :bool, :bool, :pointer, :pointer], :int
@@ -421,8 +421,8 @@ module Millpond
     function :shuffle_garbage_new, [:pointer, :int64, :pointer, :pointer], :int
     function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_garbage_free, [:pointer], :void
-    function :shuffle_job_is_lost, [:pointer, :pointer, :pointer], :int
     function :shuffle_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
+    function :shuffle_job_is_lost, [:pointer, :pointer, :pointer], :int
     function :shuffle_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :shuffle_job_free, [:pointer], :void
     function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
@@ -483,9 +483,7 @@ module Millpond
     function :tasks_claims_new, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int
     function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_claims_free, [:pointer], :void
-    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_cancelled, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
     function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
@@ -496,6 +494,8 @@ module Millpond
     function :tasks_job_retry, [:pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
     function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
     function :tasks_job_release, [:pointer, :int64, :pointer], :int, blocking: true
+    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :tasks_job_free, [:pointer], :void
     function :tasks_jobs_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_jobs_free, [:pointer], :void
