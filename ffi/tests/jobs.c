@@ -353,8 +353,8 @@ static void use_the_parents(void *argument) {
     millpond_error *error;
     uint64_t version;
     bool lost;
-    FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
-    FAILS(MILLPOND_FORKED, "process that claimed it",
+    FAILS(MILLPOND_FORKED, "process that took it", millpond_tasks_job_done(parents->job, &error));
+    FAILS(MILLPOND_FORKED, "process that took it",
           millpond_tasks_job_claim_docs(parents->job, S("n"), K("k"), 0, &result, &error));
     OK(millpond_tasks_job_version(parents->job, &version, &error));
     OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
