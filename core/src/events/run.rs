@@ -40,7 +40,7 @@ impl<M: Mode> Queue for Events<M> {
     type Mode = M;
     type Options = Options;
     type Source = Takes<M>;
-    type Held = JobCore<M>;
+    type Core = JobCore<M>;
     type Kept = HeldEvent;
     type Step = End;
     type Settled = Settled;

@@ -84,7 +84,7 @@ impl<M: Mode> Queue for Messages<M> {
     type Mode = M;
     type Options = Policy;
     type Source = Takes<M>;
-    type Held = JobCore<M>;
+    type Core = JobCore<M>;
     type Kept = HeldMessage;
     type Step = Act;
     type Settled = ();

@@ -132,7 +132,7 @@ impl<M: Mode> Queue for Tasks<M> {
     type Mode = M;
     type Options = Options;
     type Source = Takes<M>;
-    type Held = JobCore<M>;
+    type Core = JobCore<M>;
     type Kept = HeldTask;
     type Step = Modify;
     type Settled = ();

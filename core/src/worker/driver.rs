@@ -13,7 +13,7 @@ use std::time::Instant;
 use super::end::{End, Ending};
 use super::failure::Failure;
 use super::lease::Contact;
-use super::machine::{Machine, Next as Step, Plan, Sending, Taken, Todo};
+use super::machine::{Machine, Next, Plan, Sending, Taken, Todo};
 use super::poll_loop::{Drive, PollLoop, Watch};
 use super::queue::{Queue, Room, Sent};
 use super::report::{JobCounts, Report};
@@ -32,28 +32,28 @@ use crate::runtime::{fork, interrupt, random};
 const LOOKS_MAX: usize = 8;
 
 /// What a run hands out.
-pub(crate) enum Next<Q: Queue> {
+pub(crate) enum Item<Q: Queue> {
     /// A job to work on, and its number in the run.
-    Job(u64, Arc<Q::Held>),
-    Report(Report<Arc<Q::Held>>),
+    Job(u64, Arc<Q::Core>),
+    Report(Report<Arc<Q::Core>>),
 }
 
 /// A job's place in a run, which is free for another job once this is dropped.
 pub(crate) struct Place<Q: Queue> {
-    pub(crate) run: Arc<Driver<Q>>,
+    pub(crate) driver: Arc<Driver<Q>>,
     pub(crate) number: u64,
 }
 
 impl<Q: Queue> Place<Q> {
     /// Whether the run has ended the job, after its timeout.
     pub(crate) fn is_overdue(&self) -> bool {
-        self.run.is_overdue(self.number)
+        self.driver.is_overdue(self.number)
     }
 }
 
 impl<Q: Queue> Drop for Place<Q> {
     fn drop(&mut self) {
-        self.run.leave(self.number);
+        self.driver.leave(self.number);
     }
 }
 
@@ -94,14 +94,14 @@ struct Woken<Q: Queue> {
     has_changed: bool,
     wakers: Vec<Waker>,
     sleeper: Option<Handle>,
-    _left: Vec<Arc<Q::Held>>,
+    _left: Vec<Arc<Q::Core>>,
     /// An alarm that is not needed any more.
     _alarm: Option<Alarm>,
 }
 
 /// The result of a check of the run.
 enum Look<Q: Queue> {
-    Next(Result<Option<Next<Q>>>),
+    Next(Result<Option<Item<Q>>>),
     /// Nothing to do until a change after this one.
     Wait(u64),
 }
@@ -110,8 +110,8 @@ struct Bell<Q: Queue>(Weak<Driver<Q>>);
 
 impl<Q: Queue> Wake for Bell<Q> {
     fn wake(self: Arc<Self>) {
-        if let Some(run) = self.0.upgrade() {
-            run.update(Machine::look_again);
+        if let Some(driver) = self.0.upgrade() {
+            driver.update(Machine::look_again);
         }
     }
 }
@@ -127,20 +127,20 @@ impl<Q: Queue> Driver<Q> {
             wakers: Vec::new(),
             alarm: None,
         };
-        let run = Arc::new_cyclic(|run: &Weak<Self>| {
-            takes.watch(run.clone());
+        let driver = Arc::new_cyclic(|driver: &Weak<Self>| {
+            takes.watch(driver.clone());
             Self {
                 queue,
                 plan,
                 takes: Mutex::new(takes),
                 state: Mutex::new(state),
                 changed: Condvar::new(),
-                bell: Arc::new(Bell(run.clone())).into(),
+                bell: Arc::new(Bell(driver.clone())).into(),
                 process: std::process::id(),
             }
         });
-        run.update(|_| ());
-        run
+        driver.update(|_| ());
+        driver
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -166,7 +166,7 @@ impl<Q: Queue> Driver<Q> {
         let sends = !state.is_sending && state.machine.has_to_send();
         state.is_sending |= sends;
         drop(state);
-        let sender = sends.then(|| Sender { run: self, is_done: false });
+        let sender = sends.then(|| Sender { driver: self, is_done: false });
         self.wake(woken);
         let panicked = todo.into_iter().filter_map(|todo| self.perform(todo).err()).last();
         if let Some(sender) = sender {
@@ -186,10 +186,10 @@ impl<Q: Queue> Driver<Q> {
         };
         let next = state.machine.next_wake().filter(|at| is_late(*at));
         let before = next.and_then(|at| {
-            let (run, kept) = (Arc::downgrade(self), keeps.then(|| self.clone()));
+            let (driver, kept) = (Arc::downgrade(self), keeps.then(|| self.clone()));
             let scheduled = Timer::at(at, move || {
-                if let Some(run) = kept.or_else(|| run.upgrade()) {
-                    run.ring();
+                if let Some(driver) = kept.or_else(|| driver.upgrade()) {
+                    driver.ring();
                 }
             });
             state.alarm.replace(Alarm { at, keeps, _scheduled: scheduled })
@@ -217,20 +217,22 @@ impl<Q: Queue> Driver<Q> {
 
     /// Does this, or returns the panic of a callback of the user, after which the run goes on.
     fn perform(self: &Arc<Self>, todo: Todo<Q>) -> thread::Result<()> {
-        let run = self.clone();
+        let driver = self.clone();
         match todo {
             Todo::Begin(job) => self.queue.begin(&job.clone(), move |begun| {
-                run.update(|machine| machine.begun(Instant::now(), job, begun));
+                driver.update(|machine| machine.begun(Instant::now(), job, begun));
             }),
             Todo::GiveBack(job) => {
-                return revoke(job, End::GivenBack, move |ending| run.add(Sending::new(ending)));
+                return revoke(job, End::GivenBack, move |ending| driver.add(Sending::new(ending)));
             }
             Todo::TimeOut(number, job) => {
                 let late = Err(too_late(self.plan.timeout.unwrap_or_default()));
                 let end = End::of(late, 0);
-                return revoke(job, end, move |ending| run.add(Sending::overdue(number, ending)));
+                return revoke(job, end, move |ending| {
+                    driver.add(Sending::overdue(number, ending))
+                });
             }
-            Todo::Depart => self.queue.depart(move || run.update(Machine::departed)),
+            Todo::Depart => self.queue.depart(move || driver.update(Machine::departed)),
         }
         Ok(())
     }
@@ -259,20 +261,20 @@ impl<Q: Queue> Driver<Q> {
             let changes = state.changes;
             self.go_on(state);
             match next {
-                Step::Job(number, job) => return Look::Next(Ok(Some(Next::Job(number, job)))),
-                Step::Report(report) => return Look::Next(Ok(Some(Next::Report(report)))),
-                Step::Over(failed) => {
+                Next::Job(number, job) => return Look::Next(Ok(Some(Item::Job(number, job)))),
+                Next::Report(report) => return Look::Next(Ok(Some(Item::Report(report)))),
+                Next::Over(failed) => {
                     lock(&self.takes).stop_listening();
                     return Look::Next(failed.map_or(Ok(None), Err));
                 }
-                Step::Wait { is_idle } => {
+                Next::Wait { is_idle } => {
                     if is_idle {
                         // A listener is woken in place of another one.
                         lock(&self.takes).stop_listening();
                     }
                     return Look::Wait(changes);
                 }
-                Step::Take(room) => match self.take(room, context) {
+                Next::Take(room) => match self.take(room, context) {
                     Ok(true) => {}
                     Ok(false) => return Look::Wait(changes),
                     Err(cancelled) => return Look::Next(Err(cancelled)),
@@ -324,7 +326,7 @@ impl<Q: Queue> Driver<Q> {
     pub(crate) fn end(
         self: &Arc<Self>,
         number: u64,
-        job: &Arc<Q::Held>,
+        job: &Arc<Q::Core>,
         outcome: std::result::Result<Q::Done, Failure>,
     ) {
         if Q::is_ended(job) && !self.is_overdue(number) {
@@ -332,8 +334,8 @@ impl<Q: Queue> Driver<Q> {
         }
         if self.is_own() && self.update(|machine| machine.end(number, Instant::now())) {
             let lease = Q::lease(job);
-            let (run, job, end) = (self.clone(), job.clone(), End::of(outcome, lease.draw()));
-            lease.end(move |kept| run.add(Sending::new(Q::ending(job, kept, end))));
+            let (driver, job, end) = (self.clone(), job.clone(), End::of(outcome, lease.draw()));
+            lease.end(move |kept| driver.add(Sending::new(Q::ending(job, kept, end))));
         }
     }
 
@@ -346,7 +348,7 @@ impl<Q: Queue> Driver<Q> {
 
     /// Whether the job has ended by its timeout, though its handler still works.
     pub(crate) fn is_overdue(self: &Arc<Self>, number: u64) -> bool {
-        self.is_own() && self.update(|machine| machine.is_overdue(number, Instant::now()))
+        self.is_own() && self.update(|machine| machine.check_limit(number, Instant::now()))
     }
 
     fn is_own(&self) -> bool {
@@ -380,12 +382,12 @@ impl<Q: Queue> State<Q> {
 
 impl<Q: Queue<Mode = Blocking>> Driver<Q> {
     /// What comes next, or `None` when the run is over. Any number of threads may wait here.
-    pub(crate) fn next(self: &Arc<Self>) -> Result<Option<Next<Q>>> {
+    pub(crate) fn next(self: &Arc<Self>) -> Result<Option<Item<Q>>> {
         self.check_process()?;
         loop {
             let changes = match self.look(&mut Context::from_waker(Waker::noop())) {
                 Look::Next(next) => {
-                    if let Ok(Some(Next::Job(number, _))) = &next {
+                    if let Ok(Some(Item::Job(number, _))) = &next {
                         self.limit(*number);
                     }
                     return next;
@@ -416,7 +418,7 @@ impl<Q: Queue<Mode = Async>> Driver<Q> {
     pub(crate) fn poll_next(
         self: &Arc<Self>,
         context: &Context<'_>,
-    ) -> Poll<Result<Option<Next<Q>>>> {
+    ) -> Poll<Result<Option<Item<Q>>>> {
         self.check_process()?;
         for _ in 0..LOOKS_MAX {
             match self.look(&mut Context::from_waker(&self.bell)) {
@@ -464,21 +466,21 @@ impl<Q: Queue> Drop for Driver<Q> {
 
 /// The thread that sends the ends of a run.
 struct Sender<'a, Q: Queue> {
-    run: &'a Arc<Driver<Q>>,
+    driver: &'a Arc<Driver<Q>>,
     is_done: bool,
 }
 
 impl<Q: Queue> Sender<'_, Q> {
     fn send_all(mut self) {
         loop {
-            let mut state = lock(&self.run.state);
+            let mut state = lock(&self.driver.state);
             let Some(ends) = state.machine.take_to_send() else {
                 (state.is_sending, self.is_done) = (false, true);
                 return;
             };
             drop(state);
-            let run = self.run.clone();
-            self.run.queue.send(ends, move |results| run.sent(results));
+            let driver = self.driver.clone();
+            self.driver.queue.send(ends, move |results| driver.sent(results));
         }
     }
 }
@@ -487,7 +489,7 @@ impl<Q: Queue> Drop for Sender<'_, Q> {
     /// After a panic another thread sends.
     fn drop(&mut self) {
         if !self.is_done {
-            lock(&self.run.state).is_sending = false;
+            lock(&self.driver.state).is_sending = false;
         }
     }
 }
@@ -495,7 +497,7 @@ impl<Q: Queue> Drop for Sender<'_, Q> {
 /// Calls back with the end of a job whose handler is told, if it is running, that the job is lost. Returns the panic
 /// of a callback of the user, which must not keep the job from its end.
 fn revoke<Q: Queue>(
-    job: Arc<Q::Held>,
+    job: Arc<Q::Core>,
     end: End<Q::Done>,
     then: impl FnOnce(Ending<Q>) + Send + 'static,
 ) -> thread::Result<()> {

@@ -68,7 +68,7 @@ impl<D> End<D> {
 
 /// The end of a job, ready to be sent, and what is told of it then.
 pub(crate) struct Ending<Q: Queue> {
-    pub(crate) job: Arc<Q::Held>,
+    pub(crate) job: Arc<Q::Core>,
     pub(crate) step: Q::Step,
     pub(crate) kind: ReportKind,
     pub(crate) text: String,
@@ -78,7 +78,7 @@ pub(crate) struct Ending<Q: Queue> {
 
 impl<Q: Queue> Ending<Q> {
     pub(crate) fn new(
-        job: Arc<Q::Held>,
+        job: Arc<Q::Core>,
         step: Q::Step,
         (kind, text): (ReportKind, String),
     ) -> Self {
@@ -100,10 +100,10 @@ impl<Q: Queue> Ending<Q> {
 /// The report on a job.
 pub(crate) fn report<Q: Queue>(
     kind: ReportKind,
-    job: Arc<Q::Held>,
+    job: Arc<Q::Core>,
     text: &str,
     error: Option<Error>,
-) -> Report<Arc<Q::Held>> {
+) -> Report<Arc<Q::Core>> {
     let name = Q::name(&job);
     Report::of_job(kind, job, &name, text, error)
 }

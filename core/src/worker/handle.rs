@@ -154,6 +154,22 @@ impl<Q: Queue<Mode = Async>> Worker<Q, Async> {
     /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise like `run` of a blocking
     /// worker. When the lease of a job is lost, the future of its handler is dropped.
     ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let store = millpond::aio::connect("memory:")?.tasks("shop");
+    /// store.insert("inbox", "7").await?;
+    /// let worker = store.worker(["inbox"]).concurrency(10);
+    /// worker.run(async |job| {
+    ///     assert_eq!(job.task().value.as_deref(), Some("7"));
+    ///     worker.stop(Duration::MAX);
+    /// }).await?;
+    /// assert!(store.queues(Default::default()).await?.is_empty());
+    /// # Ok::<(), millpond::Error>(()) })?;
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As `run` of a blocking worker.
     ///

@@ -23,7 +23,7 @@ use crate::error::Result;
 /// A native thread renews its lease three times per lease, so a busy handler keeps it. A job belongs to its process: in
 /// the child of a fork, [`Run::end`](super::run::Run::end) fails with `FORKED`.
 pub struct Job<Q: Queue> {
-    pub(crate) core: Arc<Q::Held>,
+    pub(crate) core: Arc<Q::Core>,
     /// Its place in a run.
     pub(crate) place: Option<Place<Q>>,
     limit: TimeLimit,
@@ -31,7 +31,7 @@ pub struct Job<Q: Queue> {
 
 impl<Q: Queue> Job<Q> {
     pub(crate) fn new(
-        core: Arc<Q::Held>,
+        core: Arc<Q::Core>,
         place: Option<Place<Q>>,
         timeout: Option<Duration>,
     ) -> Self {
@@ -53,13 +53,28 @@ impl<Q: Queue> Job<Q> {
     /// immediately if that has already happened. If the job has ended, or is dropped, before that, `then` is dropped and
     /// not called. It is called on a thread that renewals wait for, so it should hand over and return. In the child of a
     /// fork it is never called.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// store.insert("inbox", "7")?;
+    /// let job = store.worker(["inbox"]).jobs().next().expect("there is a task")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let lost = stop.clone();
+    /// job.on_lost(move || lost.store(true, Ordering::Release));
+    /// job.done()?;
+    /// assert!(!stop.load(Ordering::Acquire));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
     pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
         Q::lease(&self.core).on_lost(then);
     }
 
     /// Refuses the child of a fork: the parent has the job and renews it.
     pub(crate) fn check_process(&self) -> Result<()> {
-        let advice = "a job belongs to the process that took it; begin a run in the child";
+        let advice = "a job belongs to the process that took it; take one in the child";
         Q::lease(&self.core).check_process(advice)
     }
 }

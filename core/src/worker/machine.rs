@@ -1,7 +1,21 @@
 //! What a run holds and what it does next: a state machine without lock, clock or thread. It is fed with what happened
-//! and with the time, and says what comes next to those that ask ([`Machine::next`]) and what is to be done
-//! ([`Machine::todo`]). The driver around it is in `driver.rs`; how a job comes in and goes out is on the page of the module
-//! `worker`.
+//! and with the time. It says what comes next to those that ask ([`Machine::next`]), what is to be done
+//! ([`Machine::take_todo`], [`Machine::take_to_send`]), and when it must be woken ([`Machine::next_wake`]). The driver
+//! around it is in `driver.rs`; the states of a job are on the page of the module `worker`.
+//!
+//! - One caller at a time takes jobs, as many as there is room for.
+//! - An end is sent immediately if none is being sent. Otherwise it is sent together with all ends that gather until
+//!   then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again while
+//!   the job is held.
+//! - While as many ends have no result as the run may hold jobs, no job begins: a kill repeats the jobs of such ends, and
+//!   a handler that is faster than the server would make them any number.
+//! - A suspect, which may be what ended the processes that had it, runs alone: the run takes nothing beside it, lets the
+//!   jobs that it holds end first, and takes more when the suspect has ended.
+//! - A handler on a thread cannot be ended from outside. After its timeout the run itself ends its job as a failure, so
+//!   that the lease is no longer renewed; the job's place stays taken until the handler returns, and its late end is
+//!   refused.
+//! - A stopped run takes no more jobs, gives back those that have not begun, waits for those that are running, and
+//!   gives these back too after the deadline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -26,23 +40,19 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// A job that is held; a clone is the same job.
     type Job: Clone + Send + Sync + 'static;
     /// How a job is to end, ready to be sent.
-    type End: Send + 'static;
+    type Ending: Send + 'static;
 
     /// The most ends of one step.
     const ENDS_MAX: usize;
 
     /// Whether the job is a suspect: it may be what ended the processes that had it.
-    fn is_suspect(_: &Self::Job) -> bool {
-        false
-    }
+    fn is_suspect(job: &Self::Job) -> bool;
 
     /// Whether its handler ended the job itself.
-    fn is_ended(_: &Self::Job) -> bool {
-        false
-    }
+    fn is_ended(job: &Self::Job) -> bool;
 
     /// The report on an end that could not be sent before the run was over.
-    fn unsent(end: Self::End) -> Report<Self::Job>;
+    fn unsent(ending: Self::Ending) -> Report<Self::Job>;
 
     /// The report on a job whose handler ended after its timeout.
     fn late(job: Self::Job) -> Report<Self::Job>;
@@ -152,9 +162,9 @@ pub(crate) enum Ended<W: Work + ?Sized> {
     /// The job is over.
     Done(Report<W::Job>),
     /// It must end in this way instead.
-    Instead(W::End),
+    Instead(W::Ending),
     /// The connection failed with this error, and the same is to be sent again.
-    Again(W::End, Error),
+    Again(W::Ending, Error),
 }
 
 /// The jobs of a run, the ends on their way, and what it knows of the server.
@@ -175,9 +185,9 @@ pub(super) struct Machine<W: Work> {
     reports: VecDeque<Report<W::Job>>,
     counts: JobCounts,
     /// Ends that wait for the step in progress.
-    gathered: Vec<Sending<W::End>>,
+    gathered: Vec<Sending<W::Ending>>,
     /// Ends that failed with the connection, and when they are sent again.
-    resting: Vec<(Instant, Sending<W::End>)>,
+    resting: Vec<(Instant, Sending<W::Ending>)>,
     is_sending: bool,
     /// How many ends have no result yet.
     ending: usize,
@@ -194,7 +204,7 @@ pub(super) struct Machine<W: Work> {
     departure: Departure,
     todo: Vec<Todo<W>>,
     /// The ends of the next step.
-    to_send: Option<Vec<Sending<W::End>>>,
+    to_send: Option<Vec<Sending<W::Ending>>>,
     /// Jobs that are not held any more: what is dropped with them may be a user's, and want the lock around this.
     left: Vec<W::Job>,
     has_changed: bool,
@@ -299,7 +309,7 @@ impl<W: Work> Machine<W> {
     }
 
     /// The ends to be sent in one step; then [`sent`](Self::sent).
-    pub(super) fn take_to_send(&mut self) -> Option<Vec<Sending<W::End>>> {
+    pub(super) fn take_to_send(&mut self) -> Option<Vec<Sending<W::Ending>>> {
         self.to_send.take()
     }
 
@@ -457,7 +467,7 @@ impl<W: Work> Machine<W> {
     /// Its handler has ended this job. Returns whether its end is wanted, which [`add`](Self::add) then takes: nothing
     /// happens to a job that was given back.
     pub(super) fn end(&mut self, number: u64, now: Instant) -> bool {
-        self.is_overdue(number, now);
+        self.check_limit(number, now);
         self.remove(number, true)
     }
 
@@ -466,8 +476,8 @@ impl<W: Work> Machine<W> {
         self.remove(number, false);
     }
 
-    /// Whether the job has ended by its timeout, though its handler still works.
-    pub(super) fn is_overdue(&mut self, number: u64, now: Instant) -> bool {
+    /// Ends the job if its timeout is over. Returns whether it has ended so, though its handler still works.
+    pub(super) fn check_limit(&mut self, number: u64, now: Instant) -> bool {
         let limit = self.running.get(&number).and_then(|running| running.limit);
         if let Some(limit) = limit.filter(|limit| *limit <= now)
             && self.limits.remove(&(limit, number))
@@ -478,7 +488,7 @@ impl<W: Work> Machine<W> {
     }
 
     /// Sends an end, immediately or with the next ones.
-    pub(super) fn add(&mut self, end: Sending<W::End>) {
+    pub(super) fn add(&mut self, end: Sending<W::Ending>) {
         self.gathered.push(end);
         self.go_on();
     }

@@ -29,9 +29,9 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
     /// What a worker of this queue can be set to, beside what all workers have.
     type Options: Clone + Send + Sync + 'static;
     /// Takes jobs.
-    type Source: Source<Mode = Self::Mode, Item = Batch<Arc<Self::Held>>> + Room + Send;
-    /// A job, as it was taken, with its lease.
-    type Held: Send + Sync + 'static;
+    type Source: Source<Mode = Self::Mode, Item = Batch<Arc<Self::Core>>> + Room + Send;
+    /// The core of a job: what was taken, and its lease.
+    type Core: Send + Sync + 'static;
     /// What the lease keeps, at its newest version.
     type Kept: Held;
     /// The part of a step that ends one job.
@@ -49,28 +49,28 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
     fn takes(&self, options: &Self::Options, plan: &Plan) -> PollLoop<Self::Source>;
 
     /// What a report calls the job.
-    fn name(job: &Self::Held) -> String;
+    fn name(job: &Self::Core) -> String;
 
-    fn lease(job: &Self::Held) -> &Arc<Lease<Self::Mode, Self::Kept>>;
+    fn lease(job: &Self::Core) -> &Arc<Lease<Self::Mode, Self::Kept>>;
 
     /// Whether the job is a suspect.
-    fn is_suspect(job: &Self::Held) -> bool;
+    fn is_suspect(job: &Self::Core) -> bool;
 
     /// Notes that a suspect begins, and calls back with an error that is retryable, or says that the job is lost. Until
     /// then its lease may expire without being counted as a crash: it was not what ended the process.
     fn begin(
         self: &Arc<Self>,
-        job: &Arc<Self::Held>,
+        job: &Arc<Self::Core>,
         then: impl FnOnce(Result<()>) + Send + 'static,
     );
 
     /// Whether its handler ended the job itself.
-    fn is_ended(_: &Self::Held) -> bool {
+    fn is_ended(_: &Self::Core) -> bool {
         false
     }
 
     /// How the job ends, whose lease is no longer renewed.
-    fn ending(job: Arc<Self::Held>, kept: Self::Kept, end: End<Self::Done>) -> Ending<Self>;
+    fn ending(job: Arc<Self::Core>, kept: Self::Kept, end: End<Self::Done>) -> Ending<Self>;
 
     /// Sends ends, and calls back with the result of each.
     fn send(
@@ -102,23 +102,23 @@ pub(crate) trait Room {
 }
 
 impl<Q: Queue> Work for Q {
-    type Job = Arc<Q::Held>;
-    type End = Ending<Q>;
+    type Job = Arc<Q::Core>;
+    type Ending = Ending<Q>;
     const ENDS_MAX: usize = Q::ENDS_MAX;
 
-    fn is_suspect(job: &Arc<Q::Held>) -> bool {
+    fn is_suspect(job: &Arc<Q::Core>) -> bool {
         Q::is_suspect(job)
     }
 
-    fn is_ended(job: &Arc<Q::Held>) -> bool {
+    fn is_ended(job: &Arc<Q::Core>) -> bool {
         Q::is_ended(job)
     }
 
-    fn unsent(ending: Ending<Q>) -> Report<Arc<Q::Held>> {
+    fn unsent(ending: Ending<Q>) -> Report<Arc<Q::Core>> {
         report::<Q>(ReportKind::Lost, ending.job, UNSENT, None)
     }
 
-    fn late(job: Arc<Q::Held>) -> Report<Arc<Q::Held>> {
+    fn late(job: Arc<Q::Core>) -> Report<Arc<Q::Core>> {
         report::<Q>(ReportKind::Lost, job, LATE, None)
     }
 }

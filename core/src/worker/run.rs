@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use super::driver::{Driver, Next, Place};
+use super::driver::{Driver, Item, Place};
 use super::failure::{Failure, Outcome};
 use super::job::Job;
 use super::machine::Plan;
@@ -64,7 +64,7 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
     pub fn end(&self, job: &Job<Q>, outcome: std::result::Result<Q::Done, Failure>) -> Result<()> {
         job.check_process()?;
         match &job.place {
-            Some(place) if Arc::ptr_eq(&place.run, &self.0) => {
+            Some(place) if Arc::ptr_eq(&place.driver, &self.0) => {
                 self.0.end(place.number, &job.core, outcome);
                 Ok(())
             }
@@ -72,13 +72,13 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
         }
     }
 
-    fn event(&self, next: Next<Q>) -> Event<Job<Q>> {
-        match next {
-            Next::Job(number, job) => {
-                let place = Place { run: self.0.clone(), number };
+    fn event(&self, item: Item<Q>) -> Event<Job<Q>> {
+        match item {
+            Item::Job(number, job) => {
+                let place = Place { driver: self.0.clone(), number };
                 Event::Job(Job::new(job, Some(place), self.0.plan().timeout))
             }
-            Next::Report(report) => Event::Report(report.map(|job| Job::new(job, None, None))),
+            Item::Report(report) => Event::Report(report.map(|job| Job::new(job, None, None))),
         }
     }
 }

@@ -19,7 +19,7 @@ struct Job {
 impl Work for Fake {
     type Job = Job;
     /// The job, and how it ends.
-    type End = (Job, ReportKind);
+    type Ending = (Job, ReportKind);
     const ENDS_MAX: usize = 3;
 
     fn is_suspect(job: &Job) -> bool {
@@ -624,7 +624,7 @@ impl World {
                 self.machine().leave(number);
             }
             _ => {
-                let was_late = self.machine().is_overdue(number, now);
+                let was_late = self.machine().check_limit(number, now);
                 self.late += u64::from(was_late);
                 let is_wanted = self.machine().end(number, now);
                 assert!(!(was_late && is_wanted));
