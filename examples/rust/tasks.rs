@@ -41,7 +41,7 @@ fn main() -> millpond::Result<()> {
 
     // A worker claims, renews while the handler works, retries what failed, and moves to the error
     // queue what fails too often.
-    let worker = bob.worker(["invoices"]).backoff(Duration::ZERO, Duration::ZERO).max_attempts(2);
+    let worker = bob.worker(["invoices"]).backoff(Duration::ZERO).max_attempts(2);
     worker.drain(|_| -> Result<(), _> { Err(Failure::Retry("the printer is off".to_owned())) })?;
     let aside = bob.list("invoices/err", TaskQuery::new())?.tasks.remove(0);
     assert_eq!(

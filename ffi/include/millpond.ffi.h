@@ -335,6 +335,19 @@ typedef struct {
 } millpond_shuffle_consumer_options;
 
 typedef struct {
+    size_t size;
+    int64_t lease_ms;
+    int64_t backoff_ms;
+    int64_t backoff_max_ms;
+    bool delete_done;
+    int64_t keep_consumers_ms;
+    uint64_t concurrency;
+    int64_t budget_ms;
+    uint64_t prefetch;
+    int64_t timeout_ms;
+} millpond_shuffle_worker_options;
+
+typedef struct {
     int64_t stream;
     uint64_t id_time_ms;
     uint64_t id_sequence;
@@ -366,19 +379,6 @@ typedef struct {
     const millpond_shuffle_field *fields;
     size_t field_count;
 } millpond_shuffle_message;
-
-typedef struct {
-    size_t size;
-    int64_t lease_ms;
-    int64_t backoff_ms;
-    int64_t backoff_max_ms;
-    int64_t keep_consumers_ms;
-    int64_t timeout_ms;
-    uint32_t concurrency;
-    uint32_t prefetch;
-    bool delete_done;
-    int64_t budget_ms;
-} millpond_shuffle_worker_options;
 
 typedef struct {
     size_t size;
@@ -480,6 +480,96 @@ typedef struct {
 } millpond_job_counts;
 
 typedef struct {
+    uint32_t kind;
+    bool is_trouble;
+    millpond_bytes message;
+    const millpond_error *error;
+} millpond_report_data;
+
+typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
+                                         millpond_task_outcome *outcome,
+                                         void *context);
+
+typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
+
+typedef struct {
+    uint64_t at_ms;
+    millpond_bytes id;
+} millpond_task_position;
+
+typedef struct {
+    size_t size;
+    const millpond_task_position *after;
+    int64_t limit;
+    millpond_bytes claimant;
+    bool omit_values;
+} millpond_task_query;
+
+typedef struct {
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes id;
+} millpond_doc_position;
+
+typedef struct {
+    size_t size;
+    millpond_bytes start;
+    millpond_bytes end;
+    const millpond_doc_position *after;
+    int64_t limit;
+    bool omit_contents;
+} millpond_doc_query;
+
+typedef struct {
+    size_t size;
+    const millpond_bytes *exact;
+    size_t exact_count;
+    const millpond_bytes *prefixes;
+    size_t prefix_count;
+    int64_t limit;
+} millpond_tasks_filter;
+
+typedef struct {
+    size_t size;
+    const millpond_task_position *after;
+    int64_t limit;
+    bool available;
+    bool claimed;
+    bool future;
+    millpond_bytes claimant;
+    millpond_bytes err;
+    bool include_held;
+} millpond_task_filter;
+
+typedef struct {
+    size_t size;
+    int64_t lease_ms;
+    int64_t backoff_ms;
+    int64_t backoff_max_ms;
+    uint64_t max_attempts;
+    uint64_t max_crashes;
+    millpond_bytes error_queue;
+    int64_t wait_ms;
+    uint64_t concurrency;
+    int64_t budget_ms;
+    uint64_t prefetch;
+    int64_t timeout_ms;
+} millpond_tasks_worker_options;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    uint64_t version;
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes content;
+    uint64_t at_ms;
+    millpond_bytes claimant;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+} millpond_doc;
+
+typedef struct {
     millpond_bytes id;
     uint64_t version;
     millpond_bytes queue;
@@ -497,28 +587,33 @@ typedef struct {
 } millpond_task;
 
 typedef struct {
-    millpond_bytes namespace_name;
-    millpond_bytes id;
-    uint64_t version;
-    millpond_bytes key;
-    millpond_bytes secondary_key;
-    millpond_bytes content;
-    uint64_t at_ms;
-    millpond_bytes claimant;
-    uint64_t created_ms;
-    uint64_t modified_ms;
-} millpond_doc;
-
-typedef struct {
-    uint64_t at_ms;
-    millpond_bytes id;
-} millpond_task_position;
-
-typedef struct {
-    millpond_bytes key;
-    millpond_bytes secondary_key;
-    millpond_bytes id;
-} millpond_doc_position;
+    const millpond_task_id *inserts;
+    size_t insert_count;
+    const millpond_task_id *changes;
+    size_t change_count;
+    const millpond_task_id *deletes;
+    size_t delete_count;
+    const millpond_task_id *depends;
+    size_t depend_count;
+    const millpond_task_id *claims;
+    size_t claim_count;
+    const millpond_doc_id *doc_inserts;
+    size_t doc_insert_count;
+    const millpond_doc_id *doc_changes;
+    size_t doc_change_count;
+    const millpond_doc_id *doc_deletes;
+    size_t doc_delete_count;
+    const millpond_doc_id *doc_depends;
+    size_t doc_depend_count;
+    const millpond_doc_id *doc_claims;
+    size_t doc_claim_count;
+    bool has_missing;
+    bool has_missing_docs;
+    bool has_claims;
+    bool has_claimed_docs;
+    bool has_collisions;
+    bool only_claims;
+} millpond_tasks_dependency;
 
 typedef struct {
     millpond_bytes queue;
@@ -561,6 +656,104 @@ typedef struct {
     uint64_t swept_count;
 } millpond_tasks_data;
 
+typedef void (*millpond_task_handler)(millpond_tasks_job *job,
+                                      millpond_task_outcome *outcome,
+                                      void *context);
+
+typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
+
+typedef struct {
+    size_t size;
+    int64_t lease_ms;
+    millpond_bytes key_range;
+    uint64_t concurrency;
+    int64_t budget_ms;
+    uint64_t prefetch;
+    int64_t timeout_ms;
+} millpond_events_worker_options;
+
+typedef struct {
+    size_t size;
+    millpond_bytes payload;
+    millpond_bytes key;
+    int64_t at_ms;
+    int64_t delay_ms;
+    int64_t ttl_ms;
+    millpond_bytes dedup_id;
+    int64_t dedup_window_ms;
+    int64_t if_exists;
+    millpond_bytes headers;
+} millpond_new_event;
+
+typedef struct {
+    size_t size;
+    int64_t partitions;
+    int64_t lease_ms;
+    int64_t max_attempts;
+    int64_t max_crashes;
+    int64_t backoff_min_ms;
+    int64_t backoff_max_ms;
+    int64_t events_max;
+    int64_t dedup_ids_max;
+    int64_t paused;
+    int64_t concurrency;
+    int64_t rate;
+    int64_t burst;
+    int64_t retention_ms;
+} millpond_event_config_change;
+
+typedef struct {
+    size_t size;
+    millpond_bytes id;
+    millpond_bytes cron;
+    millpond_bytes zone;
+    int64_t every_ms;
+    int64_t anchor_ms;
+    millpond_bytes payload;
+    millpond_bytes headers;
+    int64_t ttl_ms;
+    int64_t missed;
+    int64_t grace_ms;
+    int64_t overlap;
+    uint64_t from_ms;
+    int64_t until_ms;
+    uint64_t revision;
+} millpond_schedule;
+
+typedef struct {
+    uint64_t state_at_us;
+    millpond_bytes id;
+} millpond_event_position;
+
+typedef struct {
+    size_t size;
+    millpond_bytes key;
+    int64_t since_us;
+    int64_t before_us;
+    const millpond_event_position *after;
+    int64_t limit;
+} millpond_event_query;
+
+typedef struct {
+    size_t size;
+    int64_t reason;
+    int64_t since_us;
+    int64_t before_us;
+    int64_t max;
+    int64_t per_second;
+} millpond_event_redrive_filter;
+
+typedef struct {
+    size_t size;
+    millpond_bytes key;
+    int64_t before_us;
+} millpond_event_purge_filter;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes token;
+} millpond_event_receipt;
+
 typedef struct {
     millpond_bytes id;
     millpond_bytes key;
@@ -585,11 +778,6 @@ typedef struct {
     uint64_t status;
     uint64_t fire_at_us;
 } millpond_published_event;
-
-typedef struct {
-    uint64_t state_at_us;
-    millpond_bytes id;
-} millpond_event_position;
 
 typedef struct {
     uint64_t events;
@@ -665,197 +853,6 @@ typedef struct {
     char *text;
     size_t text_length;
 } millpond_events_data;
-
-typedef struct {
-    uint32_t kind;
-    bool is_trouble;
-    millpond_bytes message;
-    const millpond_error *error;
-    const millpond_tasks_data *task;
-    const millpond_shuffle_message *shuffle_message;
-    const millpond_events_data *event;
-} millpond_report_data;
-
-typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
-                                         millpond_task_outcome *outcome,
-                                         void *context);
-
-typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
-
-typedef struct {
-    size_t size;
-    const millpond_task_position *after;
-    int64_t limit;
-    millpond_bytes claimant;
-    bool omit_values;
-} millpond_task_query;
-
-typedef struct {
-    size_t size;
-    millpond_bytes start;
-    millpond_bytes end;
-    const millpond_doc_position *after;
-    int64_t limit;
-    bool omit_contents;
-} millpond_doc_query;
-
-typedef struct {
-    size_t size;
-    const millpond_bytes *exact;
-    size_t exact_count;
-    const millpond_bytes *prefixes;
-    size_t prefix_count;
-    int64_t limit;
-} millpond_tasks_filter;
-
-typedef struct {
-    size_t size;
-    const millpond_task_position *after;
-    int64_t limit;
-    bool available;
-    bool claimed;
-    bool future;
-    millpond_bytes claimant;
-    millpond_bytes err;
-    bool include_held;
-} millpond_task_filter;
-
-typedef struct {
-    const millpond_task_id *inserts;
-    size_t insert_count;
-    const millpond_task_id *changes;
-    size_t change_count;
-    const millpond_task_id *deletes;
-    size_t delete_count;
-    const millpond_task_id *depends;
-    size_t depend_count;
-    const millpond_task_id *claims;
-    size_t claim_count;
-    const millpond_doc_id *doc_inserts;
-    size_t doc_insert_count;
-    const millpond_doc_id *doc_changes;
-    size_t doc_change_count;
-    const millpond_doc_id *doc_deletes;
-    size_t doc_delete_count;
-    const millpond_doc_id *doc_depends;
-    size_t doc_depend_count;
-    const millpond_doc_id *doc_claims;
-    size_t doc_claim_count;
-    bool has_missing;
-    bool has_missing_docs;
-    bool has_claims;
-    bool has_claimed_docs;
-    bool has_collisions;
-    bool only_claims;
-} millpond_tasks_dependency;
-
-typedef struct {
-    size_t size;
-    int64_t lease_ms;
-    int64_t wait_ms;
-    int64_t backoff_ms;
-    int64_t backoff_max_ms;
-    uint32_t max_attempts;
-    uint32_t max_crashes;
-    millpond_bytes error_queue;
-    uint32_t concurrency;
-    uint32_t prefetch;
-    int64_t timeout_ms;
-    int64_t budget_ms;
-} millpond_tasks_worker_options;
-
-typedef void (*millpond_task_handler)(millpond_tasks_job *job,
-                                      millpond_task_outcome *outcome,
-                                      void *context);
-
-typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
-
-typedef struct {
-    size_t size;
-    millpond_bytes payload;
-    millpond_bytes key;
-    int64_t at_ms;
-    int64_t delay_ms;
-    int64_t ttl_ms;
-    millpond_bytes dedup_id;
-    int64_t dedup_window_ms;
-    int64_t if_exists;
-    millpond_bytes headers;
-} millpond_new_event;
-
-typedef struct {
-    size_t size;
-    int64_t partitions;
-    int64_t lease_ms;
-    int64_t max_attempts;
-    int64_t max_crashes;
-    int64_t backoff_min_ms;
-    int64_t backoff_max_ms;
-    int64_t events_max;
-    int64_t dedup_ids_max;
-    int64_t paused;
-    int64_t concurrency;
-    int64_t rate;
-    int64_t burst;
-    int64_t retention_ms;
-} millpond_event_config_change;
-
-typedef struct {
-    size_t size;
-    millpond_bytes id;
-    millpond_bytes cron;
-    millpond_bytes zone;
-    int64_t every_ms;
-    int64_t anchor_ms;
-    millpond_bytes payload;
-    millpond_bytes headers;
-    int64_t ttl_ms;
-    int64_t missed;
-    int64_t grace_ms;
-    int64_t overlap;
-    uint64_t from_ms;
-    int64_t until_ms;
-    uint64_t revision;
-} millpond_schedule;
-
-typedef struct {
-    size_t size;
-    millpond_bytes key;
-    int64_t since_us;
-    int64_t before_us;
-    const millpond_event_position *after;
-    int64_t limit;
-} millpond_event_query;
-
-typedef struct {
-    size_t size;
-    int64_t reason;
-    int64_t since_us;
-    int64_t before_us;
-    int64_t max;
-    int64_t per_second;
-} millpond_event_redrive_filter;
-
-typedef struct {
-    size_t size;
-    millpond_bytes key;
-    int64_t before_us;
-} millpond_event_purge_filter;
-
-typedef struct {
-    millpond_bytes id;
-    millpond_bytes token;
-} millpond_event_receipt;
-
-typedef struct {
-    size_t size;
-    uint32_t concurrency;
-    uint32_t prefetch;
-    int64_t lease_ms;
-    millpond_bytes key_range;
-    int64_t timeout_ms;
-    int64_t budget_ms;
-} millpond_events_worker_options;
 
 typedef void (*millpond_event_handler)(millpond_events_job *job,
                                        millpond_task_outcome *outcome,
@@ -1295,6 +1292,8 @@ void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t siz
 void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
                                             size_t size);
 
+void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
+
 millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
                                               const char *group,
                                               size_t group_length,
@@ -1530,8 +1529,6 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
 
 const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle_job *job);
 
-void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
-
 millpond_status millpond_shuffle_worker_new(millpond_shuffle_consumer *consumer,
                                             const millpond_shuffle_worker_options *options,
                                             millpond_shuffle_worker **worker,
@@ -1571,6 +1568,8 @@ void millpond_shuffle_run_free(millpond_shuffle_run *run);
 
 const millpond_report_data *millpond_shuffle_report_data(const millpond_shuffle_report *report);
 
+const millpond_shuffle_message *millpond_shuffle_report_job_data(const millpond_shuffle_report *report);
+
 void millpond_shuffle_report_free(millpond_shuffle_report *report);
 
 millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
@@ -1600,6 +1599,8 @@ void millpond_doc_query_init(millpond_doc_query *options, size_t size);
 void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 
 void millpond_task_filter_init(millpond_task_filter *options, size_t size);
+
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
 
@@ -1871,8 +1872,6 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
                                            uint64_t *version,
                                            millpond_error **error);
 
-void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
-
 millpond_status millpond_tasks_worker_new(millpond_tasks_store *store,
                                           const millpond_bytes *queues,
                                           size_t queue_count,
@@ -1918,6 +1917,8 @@ void millpond_tasks_run_free(millpond_tasks_run *run);
 
 const millpond_report_data *millpond_tasks_report_data(const millpond_tasks_report *report);
 
+const millpond_tasks_data *millpond_tasks_report_job_data(const millpond_tasks_report *report);
+
 void millpond_tasks_report_free(millpond_tasks_report *report);
 
 millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
@@ -1933,6 +1934,8 @@ millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
                                             void *context,
                                             millpond_job_counts *counts,
                                             millpond_error **error);
+
+void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
 
 void millpond_new_event_init(millpond_new_event *options, size_t size);
 
@@ -2178,8 +2181,6 @@ void millpond_events_job_free(millpond_events_job *job);
 
 const millpond_events_data *millpond_events_job_data(const millpond_events_job *job);
 
-void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
-
 millpond_status millpond_events_worker_new(millpond_events_queue *queue,
                                            const millpond_events_worker_options *options,
                                            millpond_events_worker **worker,
@@ -2218,6 +2219,8 @@ millpond_status millpond_events_run_counts(millpond_events_run *run,
 void millpond_events_run_free(millpond_events_run *run);
 
 const millpond_report_data *millpond_events_report_data(const millpond_events_report *report);
+
+const millpond_events_data *millpond_events_report_job_data(const millpond_events_report *report);
 
 void millpond_events_report_free(millpond_events_report *report);
 

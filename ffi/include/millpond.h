@@ -998,8 +998,9 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 typedef struct millpond_tasks_job millpond_tasks_job;
 
 /**
- * The jobs of a Worker. The loop ends as `millpond_tasks_claims` do, but first processes again
- * the tasks that it gave back because their documents were held by others.
+ * The jobs of a `millpond_tasks_worker`. The loop ends as `millpond_tasks_claims` do, but
+ * first processes again the tasks that it gave back because their documents were held by
+ * others.
  *
  * Freed with `millpond_tasks_jobs_free`.
  *
@@ -1432,6 +1433,67 @@ typedef struct {
 } millpond_shuffle_consumer_options;
 
 /**
+ * How a worker works.
+ *
+ * `millpond_shuffle_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * How long other consumers do not reclaim a message; 1 minute by default. A native thread
+     * extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How long a message waits after its first failure; 30 seconds by default. Then it waits twice
+     * as long with each delivery, up to `backoff_max_ms`, each time shortened at random by up to
+     * half. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_ms;
+    /**
+     * How long a failed message waits at most; by default, and never more than, the lease, after
+     * which the message is taken over anyway. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * Whether messages that are done are deleted for all groups, which suits a queue with one
+     * group. By default they are only acknowledged.
+     */
+    bool delete_done;
+    /**
+     * How long an idle consumer of the group that holds no message is kept; 1 hour by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t keep_consumers_ms;
+    /**
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
+     */
+    uint64_t concurrency;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t budget_ms;
+    /**
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+     * none. A stop gives back those that have not begun.
+     */
+    uint64_t prefetch;
+    /**
+     * How long a handler may work; without limit by default. `millpond_shuffle_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
+} millpond_shuffle_worker_options;
+
+/**
  * Where a message is; acknowledging takes this. Its layout is fixed.
  */
 typedef struct {
@@ -1535,64 +1597,6 @@ typedef struct {
      */
     size_t field_count;
 } millpond_shuffle_message;
-
-/**
- * How a worker works. `millpond_shuffle_worker_options_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * How long other consumers do not reclaim a message; 1 minute by default. A native thread
-     * extends it three times per lease. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t lease_ms;
-    /**
-     * How many milliseconds a message is delayed after its first failure; then twice as long with each delivery, each
-     * time minus a random part of up to a half, and never longer than the lease. `MILLPOND_NOT_SET`: the default,
-     * 30,000.
-     */
-    int64_t backoff_ms;
-    /**
-     * The longest such delay, in milliseconds. `MILLPOND_NOT_SET`: the default, the lease.
-     */
-    int64_t backoff_max_ms;
-    /**
-     * How long an idle consumer of the group that holds no message is kept; 1 hour by default.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t keep_consumers_ms;
-    /**
-     * How long a handler may work; without limit by default. `millpond_shuffle_job_time_left_ms`
-     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t timeout_ms;
-    /**
-     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
-     * by default 1.
-     */
-    uint32_t concurrency;
-    /**
-     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
-     * none. A stop gives back those that have not begun.
-     */
-    uint32_t prefetch;
-    /**
-     * Whether messages that are done are deleted for all groups, which suits a queue with one
-     * group. By default they are only acknowledged.
-     */
-    bool delete_done;
-    /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
-     */
-    int64_t budget_ms;
-} millpond_shuffle_worker_options;
 
 /**
  * A task to insert.
@@ -2002,6 +2006,351 @@ typedef struct {
 } millpond_job_counts;
 
 /**
+ * What a worker reports. Everything in it lives until the report is freed.
+ */
+typedef struct {
+    /**
+     * What happened: a `millpond_report_kind`.
+     */
+    uint32_t kind;
+    /**
+     * Whether it needs attention: it is printed by default.
+     */
+    bool is_trouble;
+    /**
+     * The whole report in one line, for logs.
+     */
+    millpond_bytes message;
+    /**
+     * The cause; NULL if neither the library nor the store gave one.
+     */
+    const millpond_error *error;
+} millpond_report_data;
+
+/**
+ * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
+ */
+typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
+                                         millpond_task_outcome *outcome,
+                                         void *context);
+
+/**
+ * Receives what a worker reports. The report is freed after the call.
+ */
+typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
+
+/**
+ * The position of a task in the order of its queue: by time, and by id if the times are equal.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The task's `at_ms`.
+     */
+    uint64_t at_ms;
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
+} millpond_task_position;
+
+/**
+ * Which tasks of a queue to list.
+ *
+ * `millpond_task_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The page after this position. This is the `next` of the previous page. NULL: not set.
+     */
+    const millpond_task_position *after;
+    /**
+     * Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
+     * default.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that this claimant holds or that are available. With this filter a page may hold
+     * fewer tasks, or none, and still be followed by another page. NULL: not set.
+     */
+    millpond_bytes claimant;
+    /**
+     * Leaves out the values. A change made from such a task removes its value.
+     */
+    bool omit_values;
+} millpond_task_query;
+
+/**
+ * The position of a document in the order of its namespace.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The document's primary key.
+     */
+    millpond_bytes key;
+    /**
+     * The document's secondary key.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * The document's id.
+     */
+    millpond_bytes id;
+} millpond_doc_position;
+
+/**
+ * Which documents of a namespace to list.
+ *
+ * `millpond_doc_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * From this primary key on, including it. NULL: not set.
+     */
+    millpond_bytes start;
+    /**
+     * Up to this primary key, excluding it; an empty key is no limit. NULL: not set.
+     */
+    millpond_bytes end;
+    /**
+     * The page after this position. This is the `next_doc` of the previous page. NULL: not set.
+     */
+    const millpond_doc_position *after;
+    /**
+     * At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+    /**
+     * Leaves out the contents.
+     */
+    bool omit_contents;
+} millpond_doc_query;
+
+/**
+ * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
+ * if none is given. Up to 10,000 names and prefixes are allowed.
+ *
+ * `millpond_tasks_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The exact names.
+     */
+    const millpond_bytes *exact;
+    /**
+     * How many there are.
+     */
+    size_t exact_count;
+    /**
+     * The prefixes that names begin with.
+     */
+    const millpond_bytes *prefixes;
+    /**
+     * How many there are.
+     */
+    size_t prefix_count;
+    /**
+     * At most this many, the first by name; 100,000 by default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+} millpond_tasks_filter;
+
+/**
+ * Which tasks of a queue to purge, move or redrive; by default, all that no other claimant
+ * holds. See `millpond_tasks_purge`.
+ *
+ * `millpond_task_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * Continues after this position, such as the one that the previous step returned. NULL: not
+     * set.
+     */
+    const millpond_task_position *after;
+    /**
+     * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no other
+     * client during the step, which takes about 8 ms with 1,000 tasks. `MILLPOND_NOT_SET`: the
+     * default.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that can be claimed now, and those in other selected states.
+     */
+    bool available;
+    /**
+     * Only tasks that cannot be claimed now and were claimed before, and those in other selected
+     * states: those that are leased, and those that wait to be tried again, which
+     * `millpond_task_queue_stats` counts as `retrying`.
+     */
+    bool claimed;
+    /**
+     * Only tasks that cannot be claimed now and were never claimed, and those in other selected
+     * states.
+     */
+    bool future;
+    /**
+     * Only tasks that this claimant holds or that are available. NULL: not set.
+     */
+    millpond_bytes claimant;
+    /**
+     * Only tasks whose `err` begins with this text. It has a line for each failure, the oldest
+     * first, so this selects by the first one. NULL: not set.
+     */
+    millpond_bytes err;
+    /**
+     * Also tasks that another claimant holds: those that it has leased, whose jobs are then lost,
+     * and those that it has postponed or inserted for a time in the future.
+     */
+    bool include_held;
+} millpond_task_filter;
+
+/**
+ * How a worker works.
+ *
+ * `millpond_tasks_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * How long a task is leased; 30 seconds by default. A native thread renews it three times per
+     * lease. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How long a task waits after its first failure; 30 seconds by default. Then it waits twice as
+     * long each time, up to `backoff_max_ms`, each time shortened at random by up to half.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_ms;
+    /**
+     * How long a failed task waits at most; 1 hour by default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * After this many attempts a task goes to the error queue; 20 by default; 0 means never.
+     */
+    uint64_t max_attempts;
+    /**
+     * After how many expired leases a task goes to the error queue and not to a handler, since it
+     * may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
+     * count, including a retry and a release. So does every change of the task, such as a move
+     * back from the error queue. A process that ends takes all that it works on with it. So a task
+     * that was left twice in a row, or once if the next time would be the last, runs alone: the
+     * worker lets the jobs that it has end first, and works on nothing beside it. Until it begins,
+     * its lease does not count. So what was beside a task that crashes the workers is not put
+     * aside with it; with 1 it is. After one end, the task runs beside others again.
+     */
+    uint64_t max_crashes;
+    /**
+     * The queue for tasks that failed too often; by default, the name of the task's own queue
+     * followed by `/err`. NULL: not set.
+     */
+    millpond_bytes error_queue;
+    /**
+     * How long `jobs` waits for a task when none is available, instead of ending immediately. 0,
+     * the default, does not wait; -1 waits without limit.
+     */
+    int64_t wait_ms;
+    /**
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
+     */
+    uint64_t concurrency;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t budget_ms;
+    /**
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+     * none. A stop gives back those that have not begun.
+     */
+    uint64_t prefetch;
+    /**
+     * How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
+} millpond_tasks_worker_options;
+
+/**
+ * A document as the store holds it: looked up by its namespace and id, sorted by its keys, and
+ * leased for a time like a task, but never consumed.
+ *
+ * All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
+ * contains the document.
+ */
+typedef struct {
+    /**
+     * The namespace that it belongs to.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * Unique in its namespace; derived from its keys by default, see `id`.
+     */
+    millpond_bytes id;
+    /**
+     * Starts at 0; each claim, renewal and change adds 1.
+     */
+    uint64_t version;
+    /**
+     * Its primary key; several documents can have the same. Never changes.
+     */
+    millpond_bytes key;
+    /**
+     * Its secondary key, which sorts documents with the same primary key. Never changes.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
+     * NULL if contents were left out.
+     */
+    millpond_bytes content;
+    /**
+     * Until when its claimant holds it, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * The claimant that holds it until `at_ms`; empty if there is none.
+     */
+    millpond_bytes claimant;
+    /**
+     * When it was inserted, in milliseconds since the Unix epoch.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
+     * epoch.
+     */
+    uint64_t modified_ms;
+} millpond_doc;
+
+/**
  * A task as the store holds it.
  *
  * `at_ms` has two uses: a task is available from that time on, and a claim moves it to the end
@@ -2075,92 +2424,119 @@ typedef struct {
 } millpond_task;
 
 /**
- * A document as the store holds it: looked up by its namespace and id, sorted by its keys, and
- * leased for a time like a task, but never consumed.
+ * Every reason why a modification was refused: part of an error of the kind
+ * `MILLPOND_DEPENDENCY` (`dependency`). Nothing was done.
  *
- * All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
- * contains the document.
+ * Lives as long as the error.
  */
 typedef struct {
     /**
-     * The namespace that it belongs to.
+     * Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that
+     * took it has ended.
      */
-    millpond_bytes namespace_name;
+    const millpond_task_id *inserts;
     /**
-     * Unique in its namespace; derived from its keys by default, see `id`.
+     * How many there are.
      */
-    millpond_bytes id;
+    size_t insert_count;
     /**
-     * Starts at 0; each claim, renewal and change adds 1.
+     * Tasks to change that do not exist at the requested version.
      */
-    uint64_t version;
+    const millpond_task_id *changes;
     /**
-     * Its primary key; several documents can have the same. Never changes.
+     * How many there are.
      */
-    millpond_bytes key;
+    size_t change_count;
     /**
-     * Its secondary key, which sorts documents with the same primary key. Never changes.
+     * Tasks to delete that do not exist at the requested version.
      */
-    millpond_bytes secondary_key;
+    const millpond_task_id *deletes;
     /**
-     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
-     * NULL if contents were left out.
+     * How many there are.
      */
-    millpond_bytes content;
+    size_t delete_count;
     /**
-     * Until when its claimant holds it, in milliseconds since the Unix epoch.
+     * Tasks to depend on that do not exist at the requested version.
      */
-    uint64_t at_ms;
+    const millpond_task_id *depends;
     /**
-     * The claimant that holds it until `at_ms`; empty if there is none.
+     * How many there are.
      */
-    millpond_bytes claimant;
+    size_t depend_count;
     /**
-     * When it was inserted, in milliseconds since the Unix epoch.
+     * Tasks to delete or to change that another claimant holds.
      */
-    uint64_t created_ms;
+    const millpond_task_id *claims;
     /**
-     * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
-     * epoch.
+     * How many there are.
      */
-    uint64_t modified_ms;
-} millpond_doc;
-
-/**
- * The position of a task in the order of its queue: by time, and by id if the times are equal.
- *
- * Its layout is fixed.
- */
-typedef struct {
+    size_t claim_count;
     /**
-     * The task's `at_ms`.
+     * Documents to insert whose id is taken, at the version that exists.
      */
-    uint64_t at_ms;
+    const millpond_doc_id *doc_inserts;
     /**
-     * The task's id.
+     * How many there are.
      */
-    millpond_bytes id;
-} millpond_task_position;
-
-/**
- * The position of a document in the order of its namespace.
- *
- * Its layout is fixed.
- */
-typedef struct {
+    size_t doc_insert_count;
     /**
-     * The document's primary key.
+     * Documents to change that do not exist at the requested version.
      */
-    millpond_bytes key;
+    const millpond_doc_id *doc_changes;
     /**
-     * The document's secondary key.
+     * How many there are.
      */
-    millpond_bytes secondary_key;
+    size_t doc_change_count;
     /**
-     * The document's id.
+     * Documents to delete that do not exist at the requested version.
      */
-    millpond_bytes id;
-} millpond_doc_position;
+    const millpond_doc_id *doc_deletes;
+    /**
+     * How many there are.
+     */
+    size_t doc_delete_count;
+    /**
+     * Documents to depend on that do not exist at the requested version.
+     */
+    const millpond_doc_id *doc_depends;
+    /**
+     * How many there are.
+     */
+    size_t doc_depend_count;
+    /**
+     * Documents to delete, to change, to put or to claim that another claimant holds.
+     */
+    const millpond_doc_id *doc_claims;
+    /**
+     * How many there are.
+     */
+    size_t doc_claim_count;
+    /**
+     * Whether a task does not exist at the requested version.
+     */
+    bool has_missing;
+    /**
+     * Whether a document does not exist at the requested version.
+     */
+    bool has_missing_docs;
+    /**
+     * Whether another claimant holds a task.
+     */
+    bool has_claims;
+    /**
+     * Whether another claimant holds a document.
+     */
+    bool has_claimed_docs;
+    /**
+     * Whether an id is taken.
+     */
+    bool has_collisions;
+    /**
+     * Whether the only problem is that other claimants hold something: the same call can succeed
+     * later.
+     */
+    bool only_claims;
+} millpond_tasks_dependency;
 
 /**
  * Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`,
@@ -2322,6 +2698,422 @@ typedef struct {
 } millpond_tasks_data;
 
 /**
+ * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
+ */
+typedef void (*millpond_task_handler)(millpond_tasks_job *job,
+                                      millpond_task_outcome *outcome,
+                                      void *context);
+
+/**
+ * Receives what a worker reports. The report is freed after the call.
+ */
+typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
+
+/**
+ * How a worker works.
+ *
+ * `millpond_events_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * How long an event is leased; by default as long as the queue's configuration says. A native
+     * thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+     * `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
+     * ends with `MILLPOND_INVALID_ARGUMENT`. NULL: not set.
+     */
+    millpond_bytes key_range;
+    /**
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
+     */
+    uint64_t concurrency;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
+     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t budget_ms;
+    /**
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+     * none. A stop gives back those that have not begun.
+     */
+    uint64_t prefetch;
+    /**
+     * How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
+} millpond_events_worker_options;
+
+/**
+ * An event to publish.
+ *
+ * `millpond_new_event_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * What to publish, at most 16 MiB; any bytes.
+     */
+    millpond_bytes payload;
+    /**
+     * Events of one key are delivered one at a time, in the order in which they fire. By default
+     * an event has no key. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * When it fires, in milliseconds since the Unix epoch; a time in the past is now.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t at_ms;
+    /**
+     * How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t delay_ms;
+    /**
+     * How long after its time it is dropped if it was not received by then. Once it was received
+     * it does not expire: it is delivered again if it fails, is released or its lease expires,
+     * however late that is. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t ttl_ms;
+    /**
+     * Of all events of one key with this id, only one is added; for producers that may publish
+     * twice. NULL: not set.
+     */
+    millpond_bytes dedup_id;
+    /**
+     * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
+     * an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t dedup_window_ms;
+    /**
+     * What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t if_exists;
+    /**
+     * All its headers, as `header` adds them: each a name with any bytes as its value. NULL: not
+     * set.
+     */
+    millpond_bytes headers;
+} millpond_new_event;
+
+/**
+ * What changes of the configuration of a queue. Whatever is left out stays as it is, or has
+ * its default in a queue that is new; so a default is put back by saying it.
+ *
+ * `millpond_event_config_change_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
+     * changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
+     * for each other, and may run on different servers of a cluster. A queue that exists keeps its
+     * number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
+     * stays as it is.
+     */
+    int64_t partitions;
+    /**
+     * How long an event is leased to its receiver; 30 seconds in a new queue. `MILLPOND_NOT_SET`:
+     * it stays as it is.
+     */
+    int64_t lease_ms;
+    /**
+     * How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
+     * limit. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t max_attempts;
+    /**
+     * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
+     * 0 for no limit. A process that ends takes all that it works on with it. So an event of which
+     * two leases expired, or one if the next one would be the last, is received alone, and a
+     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
+     * begins the lease does not count. So what was beside an event that crashes the workers is not
+     * given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t max_crashes;
+    /**
+     * The longest delay before the second attempt, 1 second in a new queue; it doubles with each
+     * attempt. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t backoff_min_ms;
+    /**
+     * The longest delay before any attempt; 1 hour in a new queue. `MILLPOND_NOT_SET`: it stays as
+     * it is.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * How many events a partition may hold, including dead letters; 0, as in a new queue, for no
+     * limit. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t events_max;
+    /**
+     * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
+     * forgotten early: while it remembers that many, an event with another one is refused.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t dedup_ids_max;
+    /**
+     * Whether delivery is paused, as `millpond_events_pause` and `millpond_events_resume` do.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t paused;
+    /**
+     * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
+     * allows an equal part of that, rounded down, so the number must not be below the number of
+     * partitions. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t concurrency;
+    /**
+     * How many events per second may be delivered, including those that are delivered again; 0, as
+     * in a new queue, for no limit. Each partition allows an equal part of that.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t rate;
+    /**
+     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
+     * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
+     * part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t burst;
+    /**
+     * How long an event can still be read after it is done; 0, as in a new queue, if it is not to
+     * be kept. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t retention_ms;
+} millpond_event_config_change;
+
+/**
+ * Which events are to be published, and when: an id and a calendar rule, which is either
+ * `cron` or `every`.
+ *
+ * `millpond_schedule_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
+     * overlap.
+     */
+    millpond_bytes id;
+    /**
+     * It fires when the clock of its `zone` matches a cron expression: minute, hour, day of the
+     * month, month and day of the week, or six fields with the second before these, or a word such
+     * as `@daily`. NULL: not set.
+     */
+    millpond_bytes cron;
+    /**
+     * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
+     * data ships with Millpond; `UTC` by default. NULL: not set.
+     */
+    millpond_bytes zone;
+    /**
+     * It fires at a fixed interval of a second or more. An event that is received late does not
+     * delay the next one. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t every_ms;
+    /**
+     * One of the times of `every`, in milliseconds since the Unix epoch; 0 by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t anchor_ms;
+    /**
+     * What its events carry, at most 16 MiB; nothing by default. NULL: not set.
+     */
+    millpond_bytes payload;
+    /**
+     * The headers of its events: each a name with any bytes as its value. NULL: not set.
+     */
+    millpond_bytes headers;
+    /**
+     * How long after its time an event is dropped if it was not received by then. Once it was
+     * received it does not expire. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t ttl_ms;
+    /**
+     * What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t missed;
+    /**
+     * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
+     * minute by default. One that was received within it is not missed, even if it is delivered
+     * again later. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t grace_ms;
+    /**
+     * Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t overlap;
+    /**
+     * The time before which no tick comes, in milliseconds since the Unix epoch.
+     */
+    uint64_t from_ms;
+    /**
+     * The time from which on no tick comes, in milliseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t until_ms;
+    /**
+     * A number that rises with each change of the program that puts the schedule: putting a
+     * schedule with a lower revision than the existing one changes nothing. 0 by default.
+     */
+    uint64_t revision;
+} millpond_schedule;
+
+/**
+ * The position of an event among those in its state: by time, and by id where the time is the
+ * same.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The event's `state_at_us`, in microseconds since the Unix epoch.
+     */
+    uint64_t state_at_us;
+    /**
+     * The event's id.
+     */
+    millpond_bytes id;
+} millpond_event_position;
+
+/**
+ * Which events of a state to list.
+ *
+ * `millpond_event_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The key of the events to list. It is required for events that are `MILLPOND_EVENT_BEHIND`
+     * another event of the key, and refused for all others. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * Only events whose `state_at_us` is this time or later, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t since_us;
+    /**
+     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
+     * epoch. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+    /**
+     * The page after this position. NULL: not set.
+     */
+    const millpond_event_position *after;
+    /**
+     * At most this many events; 100 by default, at most 1,000. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+} millpond_event_query;
+
+/**
+ * Which dead letters to redrive; by default all of them.
+ *
+ * `millpond_event_redrive_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t reason;
+    /**
+     * Only those that were given up at this time or later, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t since_us;
+    /**
+     * Only those that were given up earlier than this, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+    /**
+     * At most this many. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t max;
+    /**
+     * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
+     * later, one after the other, so nobody has to stay for it. Each call counts from its own
+     * beginning. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t per_second;
+} millpond_event_redrive_filter;
+
+/**
+ * Which events of a state to remove; by default all of them.
+ *
+ * `millpond_event_purge_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The key of the events to remove. It is required for events that are `MILLPOND_EVENT_BEHIND`
+     * another event of the key, and refused for all others. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
+     * epoch. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+} millpond_event_purge_filter;
+
+/**
+ * A delivery of an event, as needed to end it.
+ *
+ * Identifies the delivery to end.
+ *
+ * Its layout is fixed.
+ *
+ *     millpond_event_receipt receipt = {event->id, event->token};
+ *     status = millpond_events_ack(queue, &receipt, &error);
+ */
+typedef struct {
+    /**
+     * The event.
+     */
+    millpond_bytes id;
+    /**
+     * The token of the delivery.
+     */
+    millpond_bytes token;
+} millpond_event_receipt;
+
+/**
  * An event as it is stored.
  */
 typedef struct {
@@ -2411,23 +3203,6 @@ typedef struct {
      */
     uint64_t fire_at_us;
 } millpond_published_event;
-
-/**
- * The position of an event among those in its state: by time, and by id where the time is the
- * same.
- *
- * Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The event's `state_at_us`, in microseconds since the Unix epoch.
-     */
-    uint64_t state_at_us;
-    /**
-     * The event's id.
-     */
-    millpond_bytes id;
-} millpond_event_position;
 
 /**
  * How many events a queue has in each state, in all its partitions together.
@@ -2709,786 +3484,6 @@ typedef struct {
      */
     size_t text_length;
 } millpond_events_data;
-
-/**
- * What a worker reports. Everything in it lives until the report is freed.
- */
-typedef struct {
-    /**
-     * What happened: a `millpond_report_kind`.
-     */
-    uint32_t kind;
-    /**
-     * Whether it needs attention: it is printed by default.
-     */
-    bool is_trouble;
-    /**
-     * The whole report in one line, for logs.
-     */
-    millpond_bytes message;
-    /**
-     * The cause; NULL if neither the library nor the store gave one.
-     */
-    const millpond_error *error;
-    /**
-     * The task that it happened to, as it was claimed: one of `tasks`. NULL if it concerns the whole worker.
-     */
-    const millpond_tasks_data *task;
-    /**
-     * The message of a shuffle queue that it happened to. NULL if it concerns the whole worker.
-     */
-    const millpond_shuffle_message *shuffle_message;
-    /**
-     * The event that it happened to, as it was received: one of `events`. NULL if it concerns the whole worker.
-     */
-    const millpond_events_data *event;
-} millpond_report_data;
-
-/**
- * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
- */
-typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
-                                         millpond_task_outcome *outcome,
-                                         void *context);
-
-/**
- * Receives what a worker reports. The report is freed after the call.
- */
-typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
-
-/**
- * Which tasks of a queue to list.
- *
- * `millpond_task_query_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * The page after this position. This is the `next` of the previous page. NULL: not set.
-     */
-    const millpond_task_position *after;
-    /**
-     * Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
-     * default.
-     */
-    int64_t limit;
-    /**
-     * Only tasks that this claimant holds or that are available. With this filter a page may hold
-     * fewer tasks, or none, and still be followed by another page. NULL: not set.
-     */
-    millpond_bytes claimant;
-    /**
-     * Leaves out the values. A change made from such a task removes its value.
-     */
-    bool omit_values;
-} millpond_task_query;
-
-/**
- * Which documents of a namespace to list.
- *
- * `millpond_doc_query_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * From this primary key on, including it. NULL: not set.
-     */
-    millpond_bytes start;
-    /**
-     * Up to this primary key, excluding it; an empty key is no limit. NULL: not set.
-     */
-    millpond_bytes end;
-    /**
-     * The page after this position. This is the `next_doc` of the previous page. NULL: not set.
-     */
-    const millpond_doc_position *after;
-    /**
-     * At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t limit;
-    /**
-     * Leaves out the contents.
-     */
-    bool omit_contents;
-} millpond_doc_query;
-
-/**
- * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
- * if none is given. Up to 10,000 names and prefixes are allowed.
- *
- * `millpond_tasks_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * The exact names.
-     */
-    const millpond_bytes *exact;
-    /**
-     * How many there are.
-     */
-    size_t exact_count;
-    /**
-     * The prefixes that names begin with.
-     */
-    const millpond_bytes *prefixes;
-    /**
-     * How many there are.
-     */
-    size_t prefix_count;
-    /**
-     * At most this many, the first by name; 100,000 by default. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t limit;
-} millpond_tasks_filter;
-
-/**
- * Which tasks of a queue to purge, move or redrive; by default, all that no other claimant
- * holds. See `millpond_tasks_purge`.
- *
- * `millpond_task_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * Continues after this position, such as the one that the previous step returned. NULL: not
-     * set.
-     */
-    const millpond_task_position *after;
-    /**
-     * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no other
-     * client during the step, which takes about 8 ms with 1,000 tasks. `MILLPOND_NOT_SET`: the
-     * default.
-     */
-    int64_t limit;
-    /**
-     * Only tasks that can be claimed now, and those in other selected states.
-     */
-    bool available;
-    /**
-     * Only tasks that cannot be claimed now and were claimed before, and those in other selected
-     * states: those that are leased, and those that wait to be tried again, which
-     * `millpond_task_queue_stats` counts as `retrying`.
-     */
-    bool claimed;
-    /**
-     * Only tasks that cannot be claimed now and were never claimed, and those in other selected
-     * states.
-     */
-    bool future;
-    /**
-     * Only tasks that this claimant holds or that are available. NULL: not set.
-     */
-    millpond_bytes claimant;
-    /**
-     * Only tasks whose `err` begins with this text. It has a line for each failure, the oldest
-     * first, so this selects by the first one. NULL: not set.
-     */
-    millpond_bytes err;
-    /**
-     * Also tasks that another claimant holds: those that it has leased, whose jobs are then lost,
-     * and those that it has postponed or inserted for a time in the future.
-     */
-    bool include_held;
-} millpond_task_filter;
-
-/**
- * Every reason why a modification was refused: part of an error of the kind
- * `MILLPOND_DEPENDENCY` (`dependency`). Nothing was done.
- *
- * Lives as long as the error.
- */
-typedef struct {
-    /**
-     * Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that
-     * took it has ended.
-     */
-    const millpond_task_id *inserts;
-    /**
-     * How many there are.
-     */
-    size_t insert_count;
-    /**
-     * Tasks to change that do not exist at the requested version.
-     */
-    const millpond_task_id *changes;
-    /**
-     * How many there are.
-     */
-    size_t change_count;
-    /**
-     * Tasks to delete that do not exist at the requested version.
-     */
-    const millpond_task_id *deletes;
-    /**
-     * How many there are.
-     */
-    size_t delete_count;
-    /**
-     * Tasks to depend on that do not exist at the requested version.
-     */
-    const millpond_task_id *depends;
-    /**
-     * How many there are.
-     */
-    size_t depend_count;
-    /**
-     * Tasks to delete or to change that another claimant holds.
-     */
-    const millpond_task_id *claims;
-    /**
-     * How many there are.
-     */
-    size_t claim_count;
-    /**
-     * Documents to insert whose id is taken, at the version that exists.
-     */
-    const millpond_doc_id *doc_inserts;
-    /**
-     * How many there are.
-     */
-    size_t doc_insert_count;
-    /**
-     * Documents to change that do not exist at the requested version.
-     */
-    const millpond_doc_id *doc_changes;
-    /**
-     * How many there are.
-     */
-    size_t doc_change_count;
-    /**
-     * Documents to delete that do not exist at the requested version.
-     */
-    const millpond_doc_id *doc_deletes;
-    /**
-     * How many there are.
-     */
-    size_t doc_delete_count;
-    /**
-     * Documents to depend on that do not exist at the requested version.
-     */
-    const millpond_doc_id *doc_depends;
-    /**
-     * How many there are.
-     */
-    size_t doc_depend_count;
-    /**
-     * Documents to delete, to change, to put or to claim that another claimant holds.
-     */
-    const millpond_doc_id *doc_claims;
-    /**
-     * How many there are.
-     */
-    size_t doc_claim_count;
-    /**
-     * Whether a task does not exist at the requested version.
-     */
-    bool has_missing;
-    /**
-     * Whether a document does not exist at the requested version.
-     */
-    bool has_missing_docs;
-    /**
-     * Whether another claimant holds a task.
-     */
-    bool has_claims;
-    /**
-     * Whether another claimant holds a document.
-     */
-    bool has_claimed_docs;
-    /**
-     * Whether an id is taken.
-     */
-    bool has_collisions;
-    /**
-     * Whether the only problem is that other claimants hold something: the same call can succeed
-     * later.
-     */
-    bool only_claims;
-} millpond_tasks_dependency;
-
-/**
- * How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * How long a task is leased; 30 seconds by default. A native thread renews it three times per
-     * lease. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t lease_ms;
-    /**
-     * How long `jobs` waits for a task when none is available, instead of ending immediately. 0,
-     * the default, does not wait; -1 waits without limit.
-     */
-    int64_t wait_ms;
-    /**
-     * How many milliseconds a task is delayed after its first failure; then twice as long each
-     * time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
-     * 30,000.
-     */
-    int64_t backoff_ms;
-    /**
-     * How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
-     * default, an hour.
-     */
-    int64_t backoff_max_ms;
-    /**
-     * After this many attempts a task goes to the error queue; 20 by default; 0 means never.
-     */
-    uint32_t max_attempts;
-    /**
-     * After how many expired leases a task goes to the error queue and not to a handler, since it
-     * may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
-     * count, including a retry and a release. So does every change of the task, such as a move
-     * back from the error queue. A process that ends takes all that it works on with it. So a task
-     * that was left twice in a row, or once if the next time would be the last, runs alone: the
-     * worker lets the jobs that it has end first, and works on nothing beside it. Until it begins,
-     * its lease does not count. So what was beside a task that crashes the workers is not put
-     * aside with it; with 1 it is. After one end, the task runs beside others again.
-     */
-    uint32_t max_crashes;
-    /**
-     * The queue for tasks that failed too often; by default, the name of the task's own queue
-     * followed by `/err`. NULL: the default.
-     */
-    millpond_bytes error_queue;
-    /**
-     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
-     * by default 1.
-     */
-    uint32_t concurrency;
-    /**
-     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
-     * none. A stop gives back those that have not begun.
-     */
-    uint32_t prefetch;
-    /**
-     * How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
-     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t timeout_ms;
-    /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
-     */
-    int64_t budget_ms;
-} millpond_tasks_worker_options;
-
-/**
- * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
- */
-typedef void (*millpond_task_handler)(millpond_tasks_job *job,
-                                      millpond_task_outcome *outcome,
-                                      void *context);
-
-/**
- * Receives what a worker reports. The report is freed after the call.
- */
-typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
-
-/**
- * An event to publish.
- *
- * `millpond_new_event_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * What to publish, at most 16 MiB; any bytes.
-     */
-    millpond_bytes payload;
-    /**
-     * Events of one key are delivered one at a time, in the order in which they fire. By default
-     * an event has no key. NULL: not set.
-     */
-    millpond_bytes key;
-    /**
-     * When it fires, in milliseconds since the Unix epoch; a time in the past is now.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t at_ms;
-    /**
-     * How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t delay_ms;
-    /**
-     * How long after its time it is dropped if it was not received by then. Once it was received
-     * it does not expire: it is delivered again if it fails, is released or its lease expires,
-     * however late that is. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t ttl_ms;
-    /**
-     * Of all events of one key with this id, only one is added; for producers that may publish
-     * twice. NULL: not set.
-     */
-    millpond_bytes dedup_id;
-    /**
-     * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
-     * an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t dedup_window_ms;
-    /**
-     * What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
-     * the default.
-     */
-    int64_t if_exists;
-    /**
-     * All its headers, as `header` adds them: each a name with any bytes as its value. NULL: not
-     * set.
-     */
-    millpond_bytes headers;
-} millpond_new_event;
-
-/**
- * What changes of the configuration of a queue. Whatever is left out stays as it is, or has
- * its default in a queue that is new; so a default is put back by saying it.
- *
- * `millpond_event_config_change_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
-     * changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
-     * for each other, and may run on different servers of a cluster. A queue that exists keeps its
-     * number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
-     * stays as it is.
-     */
-    int64_t partitions;
-    /**
-     * How long an event is leased to its receiver; 30 seconds in a new queue. `MILLPOND_NOT_SET`:
-     * it stays as it is.
-     */
-    int64_t lease_ms;
-    /**
-     * How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
-     * limit. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t max_attempts;
-    /**
-     * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
-     * 0 for no limit. A process that ends takes all that it works on with it. So an event of which
-     * two leases expired, or one if the next one would be the last, is received alone, and a
-     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
-     * begins the lease does not count. So what was beside an event that crashes the workers is not
-     * given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t max_crashes;
-    /**
-     * The longest delay before the second attempt, 1 second in a new queue; it doubles with each
-     * attempt. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t backoff_min_ms;
-    /**
-     * The longest delay before any attempt; 1 hour in a new queue. `MILLPOND_NOT_SET`: it stays as
-     * it is.
-     */
-    int64_t backoff_max_ms;
-    /**
-     * How many events a partition may hold, including dead letters; 0, as in a new queue, for no
-     * limit. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t events_max;
-    /**
-     * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
-     * forgotten early: while it remembers that many, an event with another one is refused.
-     * `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t dedup_ids_max;
-    /**
-     * Whether delivery is paused, as `millpond_events_pause` and `millpond_events_resume` do.
-     * `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t paused;
-    /**
-     * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
-     * allows an equal part of that, rounded down, so the number must not be below the number of
-     * partitions. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t concurrency;
-    /**
-     * How many events per second may be delivered, including those that are delivered again; 0, as
-     * in a new queue, for no limit. Each partition allows an equal part of that.
-     * `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t rate;
-    /**
-     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-     * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
-     * part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t burst;
-    /**
-     * How long an event can still be read after it is done; 0, as in a new queue, if it is not to
-     * be kept. `MILLPOND_NOT_SET`: it stays as it is.
-     */
-    int64_t retention_ms;
-} millpond_event_config_change;
-
-/**
- * Which events are to be published, and when: an id and a calendar rule, which is either
- * `cron` or `every`.
- *
- * `millpond_schedule_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
-     * overlap.
-     */
-    millpond_bytes id;
-    /**
-     * It fires when the clock of its `zone` matches a cron expression: minute, hour, day of the
-     * month, month and day of the week, or six fields with the second before these, or a word such
-     * as `@daily`. NULL: not set.
-     */
-    millpond_bytes cron;
-    /**
-     * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
-     * data ships with Millpond; `UTC` by default. NULL: not set.
-     */
-    millpond_bytes zone;
-    /**
-     * It fires at a fixed interval of a second or more. An event that is received late does not
-     * delay the next one. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t every_ms;
-    /**
-     * One of the times of `every`, in milliseconds since the Unix epoch; 0 by default.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t anchor_ms;
-    /**
-     * What its events carry, at most 16 MiB; nothing by default. NULL: not set.
-     */
-    millpond_bytes payload;
-    /**
-     * The headers of its events: each a name with any bytes as its value. NULL: not set.
-     */
-    millpond_bytes headers;
-    /**
-     * How long after its time an event is dropped if it was not received by then. Once it was
-     * received it does not expire. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t ttl_ms;
-    /**
-     * What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t missed;
-    /**
-     * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
-     * minute by default. One that was received within it is not missed, even if it is delivered
-     * again later. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t grace_ms;
-    /**
-     * Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
-     * the default.
-     */
-    int64_t overlap;
-    /**
-     * The time before which no tick comes, in milliseconds since the Unix epoch.
-     */
-    uint64_t from_ms;
-    /**
-     * The time from which on no tick comes, in milliseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t until_ms;
-    /**
-     * A number that rises with each change of the program that puts the schedule: putting a
-     * schedule with a lower revision than the existing one changes nothing. 0 by default.
-     */
-    uint64_t revision;
-} millpond_schedule;
-
-/**
- * Which events of a state to list.
- *
- * `millpond_event_query_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * The key of the events to list. It is required for events that are `MILLPOND_EVENT_BEHIND`
-     * another event of the key, and refused for all others. NULL: not set.
-     */
-    millpond_bytes key;
-    /**
-     * Only events whose `state_at_us` is this time or later, in microseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t since_us;
-    /**
-     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
-     * epoch. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t before_us;
-    /**
-     * The page after this position. NULL: not set.
-     */
-    const millpond_event_position *after;
-    /**
-     * At most this many events; 100 by default, at most 1,000. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t limit;
-} millpond_event_query;
-
-/**
- * Which dead letters to redrive; by default all of them.
- *
- * `millpond_event_redrive_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t reason;
-    /**
-     * Only those that were given up at this time or later, in microseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t since_us;
-    /**
-     * Only those that were given up earlier than this, in microseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t before_us;
-    /**
-     * At most this many. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t max;
-    /**
-     * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
-     * later, one after the other, so nobody has to stay for it. Each call counts from its own
-     * beginning. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t per_second;
-} millpond_event_redrive_filter;
-
-/**
- * Which events of a state to remove; by default all of them.
- *
- * `millpond_event_purge_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * The key of the events to remove. It is required for events that are `MILLPOND_EVENT_BEHIND`
-     * another event of the key, and refused for all others. NULL: not set.
-     */
-    millpond_bytes key;
-    /**
-     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
-     * epoch. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t before_us;
-} millpond_event_purge_filter;
-
-/**
- * A delivery of an event, as needed to end it.
- *
- * Identifies the delivery to end.
- *
- * Its layout is fixed.
- *
- *     millpond_event_receipt receipt = {event->id, event->token};
- *     status = millpond_events_ack(queue, &receipt, &error);
- */
-typedef struct {
-    /**
-     * The event.
-     */
-    millpond_bytes id;
-    /**
-     * The token of the delivery.
-     */
-    millpond_bytes token;
-} millpond_event_receipt;
-
-/**
- * How a worker works. `millpond_events_worker_options_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
-     * by default 1.
-     */
-    uint32_t concurrency;
-    /**
-     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
-     * none. A stop gives back those that have not begun.
-     */
-    uint32_t prefetch;
-    /**
-     * How long an event is leased; by default as long as the queue's configuration says. A native
-     * thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t lease_ms;
-    /**
-     * Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
-     * `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
-     * ends with `MILLPOND_INVALID_ARGUMENT`. NULL: the default.
-     */
-    millpond_bytes key_range;
-    /**
-     * How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
-     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t timeout_ms;
-    /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
-     */
-    int64_t budget_ms;
-} millpond_events_worker_options;
 
 /**
  * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
@@ -5040,6 +5035,13 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
                                             size_t size);
 
 /**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
+
+/**
  * A consumer of a group. Each message goes to one consumer of each group; a group begins with
  * the messages that the queue holds when the group first reads. Makes no call yet.
  *
@@ -5876,13 +5878,6 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
 const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle_job *job);
 
 /**
- * Fills options with their defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
-
-/**
  * Makes a worker of a consumer, which takes messages, extends them while they are worked on, acknowledges them,
  * retries those that failed, and takes over the messages of consumers that are gone; `options` may be NULL. All
  * workers of a group should have the same lease.
@@ -6018,6 +6013,14 @@ void millpond_shuffle_run_free(millpond_shuffle_run *run);
 const millpond_report_data *millpond_shuffle_report_data(const millpond_shuffle_report *report);
 
 /**
+ * The job that a report is about, as `millpond_shuffle_job_data` has it. Lives until the report is freed. NULL if
+ * the report concerns the whole worker, and for NULL and a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_report_job_data(const millpond_shuffle_report *report);
+
+/**
  * Frees a report. NULL and what was freed before are fine.
  *
  * Threads: any.
@@ -6149,6 +6152,13 @@ void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
  * Threads: any.
  */
 void millpond_task_filter_init(millpond_task_filter *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 /**
  * Fills a change with the current state of the document, at its version: such a change leaves
@@ -6811,8 +6821,8 @@ millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and postpones the task for another attempt, as set on the Worker, or moves it
- * to the error queue if that was the last.
+ * Ends the job and postpones the task for another attempt, as set on the
+ * `millpond_tasks_worker`, or moves it to the error queue if that was the last.
  *
  * `delay_ms`: how long until the task is available again, instead of the worker's delay;
  * `MILLPOND_NOT_SET`: as said above.
@@ -7091,13 +7101,6 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
                                            millpond_error **error);
 
 /**
- * Fills options with their defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
-
-/**
  * Makes a worker for these queues, which renews the tasks that it works on, retries those that failed, and moves those
  * that failed too often to the error queue; `options` may be NULL.
  *
@@ -7265,6 +7268,14 @@ void millpond_tasks_run_free(millpond_tasks_run *run);
 const millpond_report_data *millpond_tasks_report_data(const millpond_tasks_report *report);
 
 /**
+ * The job that a report is about, as `millpond_tasks_job_data` has it. Lives until the report is freed. NULL if
+ * the report concerns the whole worker, and for NULL and a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_tasks_data *millpond_tasks_report_job_data(const millpond_tasks_report *report);
+
+/**
  * Frees a report. NULL and what was freed before are fine.
  *
  * Threads: any.
@@ -7323,6 +7334,13 @@ millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
                                             void *context,
                                             millpond_job_counts *counts,
                                             millpond_error **error);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
 
 /**
  * Fills an event to publish with its defaults. Does nothing for NULL.
@@ -8253,13 +8271,6 @@ void millpond_events_job_free(millpond_events_job *job);
 const millpond_events_data *millpond_events_job_data(const millpond_events_job *job);
 
 /**
- * Fills options with their defaults. Does nothing for NULL.
- *
- * Threads: any.
- */
-void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
-
-/**
  * Makes a worker of a queue, which receives events, extends them while they are worked on, and ends them; `options`
  * may be NULL.
  *
@@ -8392,6 +8403,14 @@ void millpond_events_run_free(millpond_events_run *run);
  * Threads: any.
  */
 const millpond_report_data *millpond_events_report_data(const millpond_events_report *report);
+
+/**
+ * The job that a report is about, as `millpond_events_job_data` has it. Lives until the report is freed. NULL if
+ * the report concerns the whole worker, and for NULL and a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_events_data *millpond_events_report_job_data(const millpond_events_report *report);
 
 /**
  * Frees a report. NULL and what was freed before are fine.

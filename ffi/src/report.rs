@@ -1,18 +1,14 @@
 //! What a worker reports, of any queue.
 
 use std::ffi::c_char;
-use std::ptr;
 
 use millpond::ReportKind;
 use millpond::tasks::JobCounts;
 
 use crate::caller::Caller;
 use crate::error::{self, millpond_error};
-use crate::events::millpond_events_data;
 use crate::handle;
 use crate::keys::millpond_bytes;
-use crate::shuffle::millpond_shuffle_message;
-use crate::tasks::millpond_tasks_data;
 
 pub mod generated;
 
@@ -27,12 +23,6 @@ pub struct millpond_report_data {
     pub message: millpond_bytes,
     /// The cause; NULL if neither the library nor the store gave one.
     pub error: *const millpond_error,
-    /// The task that it happened to, as it was claimed: one of `tasks`. NULL if it concerns the whole worker.
-    pub task: *const millpond_tasks_data,
-    /// The message of a shuffle queue that it happened to. NULL if it concerns the whole worker.
-    pub shuffle_message: *const millpond_shuffle_message,
-    /// The event that it happened to, as it was received: one of `events`. NULL if it concerns the whole worker.
-    pub event: *const millpond_events_data,
 }
 
 /// How many jobs of a run ended in which way. Its layout is fixed.
@@ -61,7 +51,8 @@ pub(crate) struct Report<T> {
     pub(crate) data: millpond_report_data,
     kind: ReportKind,
     message: String,
-    _of: Option<T>,
+    /// The job that it happened to.
+    pub(crate) job: Option<T>,
 }
 
 // SAFETY: the pointers in it point into its other parts, which are never changed or moved.
@@ -70,29 +61,19 @@ unsafe impl<T: Send> Send for Report<T> {}
 unsafe impl<T: Sync> Sync for Report<T> {}
 
 impl<T> Report<T> {
-    /// `of` makes what is reported on a job, and `point` points to it.
-    pub(crate) fn new<J>(
-        from: millpond::Report<J>,
-        of: impl FnOnce(&J) -> T,
-        point: impl FnOnce(&mut millpond_report_data, &T),
-    ) -> Box<Self> {
+    /// `of` makes what is reported on a job.
+    pub(crate) fn new<J>(from: millpond::Report<J>, of: impl FnOnce(&J) -> T) -> Box<Self> {
         let is_trouble = from.is_trouble();
         let error = from.error.map_or(0, |error| handle::make(error::Failure::new(&error)));
         let number = generated::ALL.iter().position(|(kind, _)| *kind == from.kind);
-        let mut data = millpond_report_data {
+        let data = millpond_report_data {
             kind: number.map_or(0, |number| number as u32 + 1),
             is_trouble,
             message: millpond_bytes::of(from.message.as_bytes()),
             error: error as *const millpond_error,
-            task: ptr::null(),
-            shuffle_message: ptr::null(),
-            event: ptr::null(),
         };
-        let of = from.job.as_ref().map(of);
-        if let Some(of) = &of {
-            point(&mut data, of);
-        }
-        Box::new(Self { data, kind: from.kind, message: from.message, _of: of })
+        let job = from.job.as_ref().map(of);
+        Box::new(Self { data, kind: from.kind, message: from.message, job })
     }
 
     /// Prints to standard error what went wrong.

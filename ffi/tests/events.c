@@ -160,7 +160,8 @@ static void work(millpond_events_job *job, millpond_task_outcome *outcome, void 
 static void count_report(const millpond_events_report *report, void *context) {
     struct handling *handling = context;
     const millpond_report_data *data = millpond_events_report_data(report);
-    CHECK(data->task == NULL && data->event->events->id.length > 0);
+    const millpond_events_data *events = millpond_events_report_job_data(report);
+    CHECK(events->event_count == 1 && events->events->id.length > 0);
     handling->reports[data->kind]++;
 }
 

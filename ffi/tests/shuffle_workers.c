@@ -46,7 +46,7 @@ static void handle(millpond_shuffle_job *job, millpond_task_outcome *outcome, vo
 static void count_report(const millpond_shuffle_report *report, void *context) {
     struct handling *handling = context;
     const millpond_report_data *data = millpond_shuffle_report_data(report);
-    CHECK(data->task == NULL && data->shuffle_message->field_count == 1);
+    CHECK(millpond_shuffle_report_job_data(report)->field_count == 1);
     handling->reports[data->kind]++;
 }
 

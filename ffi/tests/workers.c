@@ -95,7 +95,8 @@ static void count_report(const millpond_tasks_report *report, void *context) {
     const millpond_report_data *data = millpond_tasks_report_data(report);
     bool is_dead = data->kind == MILLPOND_REPORT_DEAD;
     bool has_error = data->kind == MILLPOND_REPORT_REFUSED || is_dead;
-    CHECK(data->task->task_count == 1 && data->message.length > data->task->tasks->id.length);
+    const millpond_tasks_data *tasks = millpond_tasks_report_job_data(report);
+    CHECK(tasks->task_count == 1 && data->message.length > tasks->tasks->id.length);
     CHECK((data->error != NULL) == has_error);
     CHECK(data->is_trouble == has_error);
     if (has_error)
@@ -325,6 +326,7 @@ static void check_report(millpond_tasks_run *run, uint32_t kind, millpond_status
     CHECK(data->kind == kind && millpond_error_code(data->error) == why);
     millpond_tasks_report_free(report);
     CHECK(millpond_tasks_report_data(report) == NULL);
+    CHECK(millpond_tasks_report_job_data(report) == NULL);
 }
 
 static void a_loop_of_ones_own(const struct backend *backend) {

@@ -10,11 +10,10 @@ const { nativeOf } = require('./handle.js')
 const native = require('./native.js')
 const { ofBytes } = require('./reader.js')
 const { ShuffleWorker } = require('./shuffle-worker.js')
-const { checksOf, settingsOf } = require('./worker.js')
+const { stepsOf } = require('./task-arguments.js')
 
 const READ = { waitMs: check.milliseconds, ...SIGNAL }
 const MESSAGES = { max: check.smallSize, ...kinds.messages, ...SIGNAL }
-const WORKER = checksOf(kinds.shuffleWorker)
 const readMessages = ofBytes((reader) => reader.some(made.message))
 
 function shard(streams, streamsPerShard, shardKey) {
@@ -45,9 +44,8 @@ class ShuffleConsumer extends handles.ShuffleConsumer {
   }
 
   worker(options) {
-    const said = check.options(options, WORKER)
-    const { BACKOFF_DEFAULT: first, LEASE_DEFAULT: lease } = check.limits.shuffle
-    const steps = settingsOf(said, first, said.leaseMs ?? lease)
+    const said = check.options(options, kinds.shuffleWorker)
+    const steps = stepsOf({ concurrency: 10, ...said })
     return new ShuffleWorker(atOnce(() => nativeOf(this).worker(steps)), said.timeoutMs)
   }
 }

@@ -93,11 +93,11 @@ function step([name, value]) {
   return [name === 'value' || name === 'content' ? 'json' : name, value]
 }
 
-/** The two lists of checked options, and of additional steps. */
-function stepsOf(checked, more = []) {
+/** The two lists of checked options. */
+function stepsOf(checked) {
   const entries = new Entries()
   const given = Object.entries(checked).filter(([, value]) => value !== false)
-  pushSteps(entries, [...given.map(step), ...more])
+  pushSteps(entries, given.map(step))
   return entries
 }
 

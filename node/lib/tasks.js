@@ -9,12 +9,10 @@ const { doc, made, renewed } = require('./generated/records.js')
 const { nativeOf } = require('./handle.js')
 const { entriesOfOne, heldOf } = require('./modification.js')
 const { of } = require('./reader.js')
-const { INSERT_OPTIONS, PUT_OPTIONS } = require('./task-arguments.js')
+const { INSERT_OPTIONS, PUT_OPTIONS, stepsOf } = require('./task-arguments.js')
 const { TaskWorker } = require('./task-worker.js')
-const { checksOf, settingsOf } = require('./worker.js')
 
 const LEASE = { leaseMs: check.milliseconds, ...SIGNAL }
-const WORKER = checksOf(kinds.taskWorker)
 const GET_DOC = { secondaryKey: check.text, ...SIGNAL }
 /** Options that are checked with the rest of what is inserted or put. */
 const INSERTED = { ...unchecked(INSERT_OPTIONS), ...SIGNAL }
@@ -40,9 +38,8 @@ class TaskStore extends handles.TaskStore {
   }
 
   worker(queues, options) {
-    const said = check.options(options, WORKER)
-    const { BACKOFF_DEFAULT: first, BACKOFF_MAX_DEFAULT: most } = check.limits.tasks
-    const given = [check.names('queues', queues), settingsOf(said, first, most)]
+    const said = check.options(options, kinds.taskWorker)
+    const given = [check.names('queues', queues), stepsOf({ concurrency: 10, ...said })]
     return new TaskWorker(atOnce(() => nativeOf(this).worker(...given)), said.timeoutMs)
   }
 

@@ -14,7 +14,7 @@ const { classes, errorOf } = require('./errors.js')
 const { abort, Handle, nativeOf } = require('./handle.js')
 const { jobCounts } = require('./generated/records.js')
 const { ofBytes } = require('./reader.js')
-const { Entries, stepsOf } = require('./task-arguments.js')
+const { Entries } = require('./task-arguments.js')
 
 const STOP_WITHIN = 25_000
 const HOOKS = { onError: handling, onEvent: handling }
@@ -142,18 +142,6 @@ class Worker extends Handle {
       for (const event of found) working.handle(event)
     }
   }
-}
-
-/** How the options of a worker are checked. */
-function checksOf(kind) {
-  return { ...kind, backoffMs: check.milliseconds, backoffMaxMs: check.milliseconds }
-}
-
-/** The steps of such options; `first` and `most` are the default backoff. */
-function settingsOf({ backoffMs, backoffMaxMs, concurrency = 10, ...said }, first, most) {
-  const isGiven = backoffMs !== undefined || backoffMaxMs !== undefined
-  const backoff = ['backoff', backoffMs ?? first, backoffMaxMs ?? most]
-  return stepsOf({ ...said, concurrency }, isGiven ? [backoff] : [])
 }
 
 /** How the events of a run are read; if there are none, the run is over, and this is what it did. */
@@ -369,4 +357,4 @@ function textOf(thrown) {
   }
 }
 
-module.exports = { call, checksOf, handling, Move, onSignals, Reject, Release, Retry, settingsOf, Worker }
+module.exports = { call, handling, Move, onSignals, Reject, Release, Retry, Worker }

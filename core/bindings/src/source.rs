@@ -26,6 +26,13 @@ pub(crate) fn read(root: &Path) -> Model {
     source.file(&folder.join("lib.rs"), &folder, &[]);
     let mut model = source.model();
     model.surface = Surface::read(root, &model);
+    for (key, of) in &mut model.types {
+        for setting in of.settings.iter_mut().filter(|of| of.default == Value::None) {
+            let words = model.surface.own(key, &setting.name);
+            let default = words.and_then(|words| words.default.clone());
+            setting.default = default.unwrap_or(Value::None);
+        }
+    }
     forms::complete(&mut model);
     model
 }

@@ -589,7 +589,7 @@ fn worker_of(count: usize) -> (ShuffleQueue, Worker) {
 #[test]
 fn a_worker_ends_messages_as_its_handler_says() {
     let (queue, worker) = worker_of(4);
-    let worker = worker.backoff(Duration::ZERO, Duration::ZERO);
+    let worker = worker.backoff(Duration::ZERO);
     let mut seen = Vec::new();
     let drained = worker.drain(|job| {
         let number = String::from_utf8(job.message().fields[0].1.clone()).unwrap();
@@ -645,7 +645,7 @@ fn a_worker_that_waits_takes_over_when_its_clock_is_moved() {
     let queue = client.shuffle_queue("q");
     queue.write("t", fields(0)).unwrap();
     let left = queue.consumer("g", "gone").read().unwrap().unwrap();
-    let worker = queue.consumer("g", "c").worker().lease(LEASE).backoff(LEASE, LEASE);
+    let worker = queue.consumer("g", "c").worker().lease(LEASE).backoff(LEASE).backoff_max(LEASE);
     let (taken, takes) = std::sync::mpsc::channel();
     let stop = worker.clone();
     let run = std::thread::spawn(move || {

@@ -80,7 +80,8 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             lease: LEASE_DEFAULT,
-            backoff: Backoff { first: BACKOFF_DEFAULT, most: LEASE_DEFAULT },
+            // Never more than the lease.
+            backoff: Backoff { first: BACKOFF_DEFAULT, most: Duration::MAX },
             delete: false,
             keep_consumers: KEEP_CONSUMERS_DEFAULT,
         }
@@ -95,11 +96,17 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// How long a failed message waits before it is tried again: `first`, then twice as long with each delivery up to
-    /// `most`, each time shortened at random by up to half. [`BACKOFF_DEFAULT`] and the lease by default, and never
-    /// more than the lease, after which the message is taken over anyway.
-    pub fn backoff(mut self, first: Duration, most: Duration) -> Self {
-        self.options.backoff = Backoff { first, most };
+    /// How long a message waits after its first failure; [`BACKOFF_DEFAULT`] by default. Then it waits twice as long
+    /// with each delivery, up to [`backoff_max`](Self::backoff_max), each time shortened at random by up to half.
+    pub fn backoff(mut self, delay: Duration) -> Self {
+        self.options.backoff.first = delay;
+        self
+    }
+
+    /// How long a failed message waits at most; by default, and never more than, the lease, after which the message is
+    /// taken over anyway.
+    pub fn backoff_max(mut self, delay: Duration) -> Self {
+        self.options.backoff.most = delay;
         self
     }
 

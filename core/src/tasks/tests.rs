@@ -1045,7 +1045,7 @@ fn what_fails_is_tried_again_and_then_put_aside() {
     let store = store();
     store.insert("inbox", "1").unwrap();
     let none = Duration::ZERO;
-    let worker = store.worker(["inbox"]).backoff(none, none).max_attempts(3);
+    let worker = store.worker(["inbox"]).backoff(none).max_attempts(3);
     let mut seen = 0;
     worker
         .drain(|_| {
@@ -1103,7 +1103,7 @@ fn releases_and_retries_are_no_claims_without_an_end() {
         client.tasks("shop")
     };
     let none = Duration::ZERO;
-    let worker = |store: &TaskStore| store.worker(["inbox"]).max_crashes(2).backoff(none, none);
+    let worker = |store: &TaskStore| store.worker(["inbox"]).max_crashes(2).backoff(none);
     for n in 0..6 {
         let store = again(&mut client);
         // Twice it is not ended, which is the most that is allowed.
@@ -1296,7 +1296,8 @@ fn a_long_refusal_names_the_first_and_counts_the_others() {
 #[test]
 fn backoff_doubles_up_to_its_most() {
     let store = store();
-    let worker = store.worker(["q"]).backoff(Duration::from_secs(8), MINUTE).max_attempts(0);
+    let worker =
+        store.worker(["q"]).backoff(Duration::from_secs(8)).backoff_max(MINUTE).max_attempts(0);
     let task = store.insert("q", "1").unwrap();
     for (attempt, most) in [(0, 8), (1, 16), (2, 32), (3, 60), (40, 60)] {
         let tried = Task { attempt, ..task.clone() };
@@ -1507,7 +1508,7 @@ async fn an_async_worker_ends_jobs_as_its_handler_says() {
     }
     let refused = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = refused.clone();
-    let worker = store.worker(["in"]).backoff(Duration::from_secs(60), Duration::from_secs(60));
+    let worker = store.worker(["in"]).backoff(MINUTE).backoff_max(MINUTE);
     let worker = worker.on_report(move |report| {
         let value = report.job.as_ref().and_then(|job| job.task().value.clone());
         told.lock().unwrap().extend(report.error.as_ref().map(|error| (value, error.kind())));

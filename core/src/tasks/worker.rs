@@ -132,10 +132,16 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// How long a failed task waits before it is tried again: `first`, then twice as long each time up to `most`,
-    /// each time shortened at random by up to half. [`BACKOFF_DEFAULT`] and [`BACKOFF_MAX_DEFAULT`] by default.
-    pub fn backoff(mut self, first: Duration, most: Duration) -> Self {
-        self.options.policy.backoff = Backoff { first, most };
+    /// How long a task waits after its first failure; [`BACKOFF_DEFAULT`] by default. Then it waits twice as long each
+    /// time, up to [`backoff_max`](Self::backoff_max), each time shortened at random by up to half.
+    pub fn backoff(mut self, delay: Duration) -> Self {
+        self.options.policy.backoff.first = delay;
+        self
+    }
+
+    /// How long a failed task waits at most; [`BACKOFF_MAX_DEFAULT`] by default.
+    pub fn backoff_max(mut self, delay: Duration) -> Self {
+        self.options.policy.backoff.most = delay;
         self
     }
 

@@ -40,9 +40,9 @@ final class EventWorkerOptions
     public function write(CData $options): void
     {
         $options->lease_ms = $this->lease === null ? Arguments::NOT_SET : Arguments::milliseconds('lease', $this->lease);
-        $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->concurrency = Arguments::size('concurrency', $this->concurrency);
         $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
-        $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
+        $options->prefetch = Arguments::size('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
     }
 }

@@ -51,9 +51,9 @@ final class ShuffleWorkerOptions
         $options->backoff_max_ms = $this->backoffMax === null ? Arguments::NOT_SET : Arguments::milliseconds('backoffMax', $this->backoffMax);
         $options->delete_done = $this->delete;
         $options->keep_consumers_ms = Arguments::milliseconds('keepConsumers', $this->keepConsumers);
-        $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->concurrency = Arguments::size('concurrency', $this->concurrency);
         $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
-        $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
+        $options->prefetch = Arguments::size('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
     }
 }

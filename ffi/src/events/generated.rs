@@ -407,6 +407,84 @@ impl millpond_schedules_synced {
     }
 }
 
+/// How a worker works.
+///
+/// `millpond_events_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_events_worker_options {
+    /// The size of the structure in the program, in bytes; set by its `_init`.
+    pub size: usize,
+    /// How long an event is leased; by default as long as the queue's configuration says. A native
+    /// thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+    pub lease_ms: i64,
+    /// Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+    /// `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
+    /// ends with `MILLPOND_INVALID_ARGUMENT`. NULL: not set.
+    pub key_range: millpond_bytes,
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
+    pub concurrency: u64,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
+    pub budget_ms: i64,
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
+    pub prefetch: u64,
+    /// How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
+}
+
+growing! { millpond_events_worker_options {
+    lease_ms: NOT_SET,
+    concurrency: 1,
+    budget_ms: NOT_SET,
+    timeout_ms: NOT_SET,
+} }
+
+impl millpond_events_worker_options {
+    pub(crate) fn read(
+        &self,
+        caller: &Caller,
+        mut it: millpond::events::Worker,
+    ) -> Result<millpond::events::Worker> {
+        let (_, of) = (caller, str::to_owned);
+        if let Some(given) = given(&of("lease_ms"), self.lease_ms)? {
+            it = it.lease(Duration::from_millis(given));
+        }
+        if let Some(text) = caller.optional_text(|| of("key_range"), self.key_range)? {
+            it = it.key_range(text);
+        }
+        it = it.concurrency(number(&of, "concurrency", self.concurrency)?);
+        if let Some(given) = given(&of("budget_ms"), self.budget_ms)? {
+            it = it.budget(Duration::from_millis(given));
+        }
+        it = it.prefetch(number(&of, "prefetch", self.prefetch)?);
+        if let Some(given) = given(&of("timeout_ms"), self.timeout_ms)? {
+            it = it.timeout(Duration::from_millis(given));
+        }
+
+        Ok(it)
+    }
+}
+
+/// Fills it with the defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_worker_options_init(
+    options: *mut millpond_events_worker_options,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
 /// An event to publish.
 ///
 /// `millpond_new_event_init` fills it; then set what you like.

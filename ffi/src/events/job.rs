@@ -28,10 +28,15 @@ impl From<events::Job> for Job {
 /// What is reported on a job.
 pub(crate) type Reported = EventsResult;
 
+/// What C sees of it.
+pub(super) fn data(of: &Reported) -> *const millpond_events_data {
+    &raw const of.data
+}
+
 impl From<millpond::Report<events::Job>> for Box<Report<Reported>> {
     fn from(report: millpond::Report<events::Job>) -> Self {
         let event = |job: &events::Job| vec![job.event().clone()].into();
-        Report::new(report, event, |data, event: &Reported| data.event = &raw const event.data)
+        Report::new(report, event)
     }
 }
 
@@ -61,5 +66,5 @@ impl Deref for Job {
 pub unsafe extern "C" fn millpond_events_job_data(
     job: *const millpond_events_job,
 ) -> *const millpond_events_data {
-    read(job, ptr::null(), |job| &raw const job.event.data)
+    read(job, ptr::null(), |job| data(&job.event))
 }

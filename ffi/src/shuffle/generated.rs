@@ -186,6 +186,103 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
     caller.init(options, size);
 }
 
+/// How a worker works.
+///
+/// `millpond_shuffle_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_worker_options {
+    /// The size of the structure in the program, in bytes; set by its `_init`.
+    pub size: usize,
+    /// How long other consumers do not reclaim a message; 1 minute by default. A native thread
+    /// extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+    pub lease_ms: i64,
+    /// How long a message waits after its first failure; 30 seconds by default. Then it waits twice
+    /// as long with each delivery, up to `backoff_max_ms`, each time shortened at random by up to
+    /// half. `MILLPOND_NOT_SET`: the default.
+    pub backoff_ms: i64,
+    /// How long a failed message waits at most; by default, and never more than, the lease, after
+    /// which the message is taken over anyway. `MILLPOND_NOT_SET`: the default.
+    pub backoff_max_ms: i64,
+    /// Whether messages that are done are deleted for all groups, which suits a queue with one
+    /// group. By default they are only acknowledged.
+    pub delete_done: c_bool,
+    /// How long an idle consumer of the group that holds no message is kept; 1 hour by default.
+    /// `MILLPOND_NOT_SET`: the default.
+    pub keep_consumers_ms: i64,
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
+    pub concurrency: u64,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
+    pub budget_ms: i64,
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
+    pub prefetch: u64,
+    /// How long a handler may work; without limit by default. `millpond_shuffle_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
+}
+
+growing! { millpond_shuffle_worker_options {
+    lease_ms: NOT_SET,
+    backoff_ms: NOT_SET,
+    backoff_max_ms: NOT_SET,
+    keep_consumers_ms: NOT_SET,
+    concurrency: 1,
+    budget_ms: NOT_SET,
+    timeout_ms: NOT_SET,
+} }
+
+impl millpond_shuffle_worker_options {
+    pub(crate) fn read(
+        &self,
+        caller: &Caller,
+        mut it: millpond::shuffle::Worker,
+    ) -> Result<millpond::shuffle::Worker> {
+        let (_, of) = (caller, str::to_owned);
+        if let Some(given) = given(&of("lease_ms"), self.lease_ms)? {
+            it = it.lease(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("backoff_ms"), self.backoff_ms)? {
+            it = it.backoff(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("backoff_max_ms"), self.backoff_max_ms)? {
+            it = it.backoff_max(Duration::from_millis(given));
+        }
+        it = it.delete(self.delete_done.is_true());
+        if let Some(given) = given(&of("keep_consumers_ms"), self.keep_consumers_ms)? {
+            it = it.keep_consumers(Duration::from_millis(given));
+        }
+        it = it.concurrency(number(&of, "concurrency", self.concurrency)?);
+        if let Some(given) = given(&of("budget_ms"), self.budget_ms)? {
+            it = it.budget(Duration::from_millis(given));
+        }
+        it = it.prefetch(number(&of, "prefetch", self.prefetch)?);
+        if let Some(given) = given(&of("timeout_ms"), self.timeout_ms)? {
+            it = it.timeout(Duration::from_millis(given));
+        }
+
+        Ok(it)
+    }
+}
+
+/// Fills it with the defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_worker_options_init(
+    options: *mut millpond_shuffle_worker_options,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
 /// Where the records of tracked messages are.
 ///
 /// All programs that write, delete or collect tracked messages of a queue have to set the same

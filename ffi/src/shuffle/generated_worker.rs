@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use millpond::shuffle::{self, Failure, Run};
 use millpond::{ErrorKind, Event, Result};
 
-use super::job::{Job, Reported, ending};
+use super::job::{Job, Reported, data, ending};
 use super::*;
 use crate::caller::{self, Caller, invalid};
 use crate::error::millpond_error;
@@ -269,6 +269,17 @@ pub unsafe extern "C" fn millpond_shuffle_report_data(
     report: *const millpond_shuffle_report,
 ) -> *const millpond_report_data {
     caller::read(report, ptr::null(), |report| &raw const report.data)
+}
+
+/// The job that a report is about, as `millpond_shuffle_job_data` has it. Lives until the report is freed. NULL if
+/// the report concerns the whole worker, and for NULL and a freed or invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_report_job_data(
+    report: *const millpond_shuffle_report,
+) -> *const millpond_shuffle_message {
+    caller::read(report, ptr::null(), |report| report.job.as_ref().map_or(ptr::null(), data))
 }
 
 /// Frees a report. NULL and what was freed before are fine.

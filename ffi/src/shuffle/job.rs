@@ -22,6 +22,11 @@ pub(crate) struct Job {
 /// What is reported on a job: a batch of one message.
 pub(crate) type Reported = Batch;
 
+/// What C sees of it.
+pub(super) fn data(of: &Reported) -> *const millpond_shuffle_message {
+    of.list.as_ptr()
+}
+
 fn reported(job: &shuffle::Job) -> Reported {
     Batch::new(std::iter::once::<&Message>(job.message()))
 }
@@ -35,8 +40,7 @@ impl From<shuffle::Job> for Job {
 
 impl From<millpond::Report<shuffle::Job>> for Box<Report<Reported>> {
     fn from(report: millpond::Report<shuffle::Job>) -> Self {
-        let point = |batch: &Reported| batch.list.as_ptr();
-        Report::new(report, reported, |data, batch| data.shuffle_message = point(batch))
+        Report::new(report, reported)
     }
 }
 
@@ -65,5 +69,5 @@ impl Deref for Job {
 pub unsafe extern "C" fn millpond_shuffle_job_data(
     job: *const millpond_shuffle_job,
 ) -> *const millpond_shuffle_message {
-    read(job, ptr::null(), |job| job.message.list.as_ptr())
+    read(job, ptr::null(), |job| data(&job.message))
 }

@@ -1094,6 +1094,118 @@ pub unsafe extern "C" fn millpond_task_filter_init(
     caller.init(options, size);
 }
 
+/// How a worker works.
+///
+/// `millpond_tasks_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_tasks_worker_options {
+    /// The size of the structure in the program, in bytes; set by its `_init`.
+    pub size: usize,
+    /// How long a task is leased; 30 seconds by default. A native thread renews it three times per
+    /// lease. `MILLPOND_NOT_SET`: the default.
+    pub lease_ms: i64,
+    /// How long a task waits after its first failure; 30 seconds by default. Then it waits twice as
+    /// long each time, up to `backoff_max_ms`, each time shortened at random by up to half.
+    /// `MILLPOND_NOT_SET`: the default.
+    pub backoff_ms: i64,
+    /// How long a failed task waits at most; 1 hour by default. `MILLPOND_NOT_SET`: the default.
+    pub backoff_max_ms: i64,
+    /// After this many attempts a task goes to the error queue; 20 by default; 0 means never.
+    pub max_attempts: u64,
+    /// After how many expired leases a task goes to the error queue and not to a handler, since it
+    /// may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
+    /// count, including a retry and a release. So does every change of the task, such as a move
+    /// back from the error queue. A process that ends takes all that it works on with it. So a task
+    /// that was left twice in a row, or once if the next time would be the last, runs alone: the
+    /// worker lets the jobs that it has end first, and works on nothing beside it. Until it begins,
+    /// its lease does not count. So what was beside a task that crashes the workers is not put
+    /// aside with it; with 1 it is. After one end, the task runs beside others again.
+    pub max_crashes: u64,
+    /// The queue for tasks that failed too often; by default, the name of the task's own queue
+    /// followed by `/err`. NULL: not set.
+    pub error_queue: millpond_bytes,
+    /// How long `jobs` waits for a task when none is available, instead of ending immediately. 0,
+    /// the default, does not wait; -1 waits without limit.
+    pub wait_ms: i64,
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
+    pub concurrency: u64,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
+    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
+    /// the default.
+    pub budget_ms: i64,
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
+    pub prefetch: u64,
+    /// How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
+}
+
+growing! { millpond_tasks_worker_options {
+    lease_ms: NOT_SET,
+    backoff_ms: NOT_SET,
+    backoff_max_ms: NOT_SET,
+    max_attempts: 20,
+    max_crashes: 3,
+    concurrency: 1,
+    budget_ms: NOT_SET,
+    timeout_ms: NOT_SET,
+} }
+
+impl millpond_tasks_worker_options {
+    pub(crate) fn read(
+        &self,
+        caller: &Caller,
+        mut it: millpond::tasks::Worker,
+    ) -> Result<millpond::tasks::Worker> {
+        let (_, of) = (caller, str::to_owned);
+        if let Some(given) = given(&of("lease_ms"), self.lease_ms)? {
+            it = it.lease(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("backoff_ms"), self.backoff_ms)? {
+            it = it.backoff(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("backoff_max_ms"), self.backoff_max_ms)? {
+            it = it.backoff_max(Duration::from_millis(given));
+        }
+        it = it.max_attempts(number(&of, "max_attempts", self.max_attempts)?);
+        it = it.max_crashes(number(&of, "max_crashes", self.max_crashes)?);
+        if let Some(text) = caller.optional_text(|| of("error_queue"), self.error_queue)? {
+            it = it.error_queue(text);
+        }
+        if let Some(given) = wait_time(self.wait_ms)? {
+            it = it.wait(given);
+        }
+        it = it.concurrency(number(&of, "concurrency", self.concurrency)?);
+        if let Some(given) = given(&of("budget_ms"), self.budget_ms)? {
+            it = it.budget(Duration::from_millis(given));
+        }
+        it = it.prefetch(number(&of, "prefetch", self.prefetch)?);
+        if let Some(given) = given(&of("timeout_ms"), self.timeout_ms)? {
+            it = it.timeout(Duration::from_millis(given));
+        }
+
+        Ok(it)
+    }
+}
+
+/// Fills it with the defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_worker_options_init(
+    options: *mut millpond_tasks_worker_options,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
 /// Every reason why a modification was refused: part of an error of the kind
 /// `MILLPOND_DEPENDENCY` (`dependency`). Nothing was done.
 ///

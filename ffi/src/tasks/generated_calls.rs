@@ -1014,8 +1014,8 @@ pub unsafe extern "C" fn millpond_tasks_job_fail(
     })
 }
 
-/// Ends the job and postpones the task for another attempt, as set on the Worker, or moves it
-/// to the error queue if that was the last.
+/// Ends the job and postpones the task for another attempt, as set on the
+/// `millpond_tasks_worker`, or moves it to the error queue if that was the last.
 ///
 /// `delay_ms`: how long until the task is available again, instead of the worker's delay;
 /// `MILLPOND_NOT_SET`: as said above.
@@ -1158,8 +1158,9 @@ pub unsafe extern "C" fn millpond_tasks_job_free(job: *mut millpond_tasks_job) {
     caller::free(job);
 }
 
-/// The jobs of a Worker. The loop ends as `millpond_tasks_claims` do, but first processes again
-/// the tasks that it gave back because their documents were held by others.
+/// The jobs of a `millpond_tasks_worker`. The loop ends as `millpond_tasks_claims` do, but
+/// first processes again the tasks that it gave back because their documents were held by
+/// others.
 ///
 /// Freed with `millpond_tasks_jobs_free`.
 ///

@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use millpond::tasks::{self, Failure, Run};
 use millpond::{ErrorKind, Event, Result};
 
-use super::job::{Job, Reported, ending};
+use super::job::{Job, Reported, data, ending};
 use super::*;
 use crate::caller::{self, Caller, invalid};
 use crate::error::millpond_error;
@@ -271,6 +271,17 @@ pub unsafe extern "C" fn millpond_tasks_report_data(
     report: *const millpond_tasks_report,
 ) -> *const millpond_report_data {
     caller::read(report, ptr::null(), |report| &raw const report.data)
+}
+
+/// The job that a report is about, as `millpond_tasks_job_data` has it. Lives until the report is freed. NULL if
+/// the report concerns the whole worker, and for NULL and a freed or invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_report_job_data(
+    report: *const millpond_tasks_report,
+) -> *const millpond_tasks_data {
+    caller::read(report, ptr::null(), |report| report.job.as_ref().map_or(ptr::null(), data))
 }
 
 /// Frees a report. NULL and what was freed before are fine.

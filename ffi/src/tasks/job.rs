@@ -29,10 +29,15 @@ impl From<tasks::Job> for Job {
 /// What is reported on a job.
 pub(crate) type Reported = TasksResult;
 
+/// What C sees of it.
+pub(super) fn data(of: &Reported) -> *const millpond_tasks_data {
+    &raw const of.data
+}
+
 impl From<millpond::Report<tasks::Job>> for Box<Report<Reported>> {
     fn from(report: millpond::Report<tasks::Job>) -> Self {
         let task = |job: &tasks::Job| vec![job.task().clone()].into();
-        Report::new(report, task, |data, task: &Reported| data.task = &raw const task.data)
+        Report::new(report, task)
     }
 }
 
@@ -57,7 +62,7 @@ impl Deref for Job {
 pub unsafe extern "C" fn millpond_tasks_job_data(
     job: *const millpond_tasks_job,
 ) -> *const millpond_tasks_data {
-    read(job, ptr::null(), |job| &raw const job.task.data)
+    read(job, ptr::null(), |job| data(&job.task))
 }
 
 /// The task's newest version, which changes with each renewal; in the child of a fork, the version

@@ -117,6 +117,8 @@ module.exports = {
   },
   shuffleWorker: {
     leaseMs: check.milliseconds,
+    backoffMs: check.milliseconds,
+    backoffMaxMs: check.milliseconds,
     delete: check.flag,
     keepConsumersMs: check.milliseconds,
     concurrency: check.wholeNumber,
@@ -196,6 +198,8 @@ module.exports = {
   },
   taskWorker: {
     leaseMs: check.milliseconds,
+    backoffMs: check.milliseconds,
+    backoffMaxMs: check.milliseconds,
     maxAttempts: check.smallSize,
     maxCrashes: check.smallSize,
     errorQueue: check.text,

@@ -300,7 +300,8 @@ impl Reader<'_> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),
-                "backoff" => of.backoff(duration(self.number()?), duration(self.number()?)),
+                "backoffMs" => of.backoff(duration(self.number()?)),
+                "backoffMaxMs" => of.backoff_max(duration(self.number()?)),
                 "delete" => of.delete(true),
                 "keepConsumersMs" => of.keep_consumers(duration(self.number()?)),
                 "concurrency" => of.concurrency(self.count()? as _),
@@ -519,7 +520,8 @@ impl Reader<'_> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),
-                "backoff" => of.backoff(duration(self.number()?), duration(self.number()?)),
+                "backoffMs" => of.backoff(duration(self.number()?)),
+                "backoffMaxMs" => of.backoff_max(duration(self.number()?)),
                 "maxAttempts" => of.max_attempts(self.number()? as u32),
                 "maxCrashes" => of.max_crashes(self.number()? as u32),
                 "errorQueue" => of.error_queue(self.text()?),

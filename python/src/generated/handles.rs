@@ -1680,7 +1680,8 @@ impl ShuffleConsumer {
             core = derive!(core, |core| core.budget(budget));
         }
         core = derive!(core, |core| core.lease(lease));
-        core = derive!(core, |core| core.backoff(backoff, backoff_max));
+        core = derive!(core, |core| core.backoff(backoff));
+        core = derive!(core, |core| core.backoff_max(backoff_max));
         core = derive!(core, |core| core.delete(delete));
         core = derive!(core, |core| core.keep_consumers(keep_consumers));
 
@@ -2859,7 +2860,8 @@ impl TaskStore {
             core = derive!(core, |core| core.wait(wait));
         }
         core = derive!(core, |core| core.lease(lease));
-        core = derive!(core, |core| core.backoff(backoff, backoff_max));
+        core = derive!(core, |core| core.backoff(backoff));
+        core = derive!(core, |core| core.backoff_max(backoff_max));
         core = derive!(core, |core| core.max_attempts(max_attempts));
         core = derive!(core, |core| core.max_crashes(max_crashes));
         if let Some(error_queue) = error_queue {

@@ -40,7 +40,8 @@ pub(crate) fn work(role: &str, url: &str, life: &str) -> Outcome<()> {
 }
 
 fn work_on_tasks(client: &Client) -> Outcome<()> {
-    let worker = client.tasks(STORE).worker(["jobs"]).lease(LEASE).backoff(BACKOFF.0, BACKOFF.1);
+    let worker =
+        client.tasks(STORE).worker(["jobs"]).lease(LEASE).backoff(BACKOFF.0).backoff_max(BACKOFF.1);
     let worker = worker.concurrency(CONCURRENCY).prefetch(CONCURRENCY).on_report(tell);
     let stop = worker.clone();
     on_sigterm(move || stop.stop(STOP_WITHIN))?;
@@ -59,7 +60,8 @@ fn do_task(job: &tasks::Job) -> Result<Modification, Failure> {
 
 fn work_on_messages(client: &Client, life: &str) -> Outcome<()> {
     let consumer = client.shuffle_queue(QUEUE).consumer(GROUP, life);
-    let worker = consumer.worker().delete(true).lease(LEASE).backoff(BACKOFF.0, BACKOFF.1);
+    let worker =
+        consumer.worker().delete(true).lease(LEASE).backoff(BACKOFF.0).backoff_max(BACKOFF.1);
     let worker = worker.concurrency(CONCURRENCY).prefetch(CONCURRENCY).on_report(tell);
     let stop = worker.clone();
     on_sigterm(move || stop.stop(STOP_WITHIN))?;

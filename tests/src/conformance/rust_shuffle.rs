@@ -172,7 +172,10 @@ fn handle(client: &Client, queue: &ShuffleQueue, call: &str, request: &Value) ->
     }
     let mut worker = worker!(consumer(queue, request)?.worker(), request);
     if let Some(backoff) = given(&request["backoff_ms"]) {
-        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
+        worker = worker.backoff(duration(backoff)?);
+    }
+    if let Some(most) = given(&request["backoff_max_ms"]) {
+        worker = worker.backoff_max(duration(most)?);
     }
     let worker = worker.delete(request["delete"] == true);
     Ok(handled!(worker, Job, client, call, request, |outcome: Outcome| outcome.map(drop)))

@@ -232,7 +232,7 @@ fn a_refused_end_releases_the_task_and_is_reported() {
         let told = std::sync::Arc::new(Mutex::new(Vec::new()));
         let tell = told.clone();
         let none = Duration::ZERO;
-        let worker = store.worker(["q"]).lease(LEASE).backoff(none, none).max_attempts(2);
+        let worker = store.worker(["q"]).lease(LEASE).backoff(none).max_attempts(2);
         worker
             .on_report(move |report| {
                 let (job, error) = (report.job.as_ref(), report.error.as_ref());

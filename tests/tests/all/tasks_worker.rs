@@ -360,7 +360,8 @@ fn an_end_whose_reply_is_lost_is_done_once() {
     let end = |outcome: fn(&Job) -> Result<Modification, Failure>| {
         insert(&store, 1);
         // One at a time, without any held ready, nothing is sent before a job has ended.
-        let worker = store.worker(["q"]).lease(LEASE).backoff(LEASE, LEASE).max_attempts(2);
+        let worker =
+            store.worker(["q"]).lease(LEASE).backoff(LEASE).backoff_max(LEASE).max_attempts(2);
         let lost = proxy.swallowed();
         let drained = worker.drain(|job| {
             proxy.lose_next_reply();

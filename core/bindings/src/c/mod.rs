@@ -14,7 +14,8 @@ use minijinja::{Value as View, context};
 use crate::c::abi::{CAbi, CType};
 use crate::c::functions::{c_handle, function_name, own_name};
 use crate::c::names::{
-    ALONE, BY_HAND, ENUMS, FIXED, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
+    ALONE, BY_HAND, ENUMS, FIXED, LISTS, NO_FIELDS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED,
+    WORKERS,
 };
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
@@ -71,8 +72,8 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
         output.add_rust(&format!("ffi/src/{queue}/generated.rs"), text);
     }
     c.functions(root, &templates, output);
-    for &(queue, words, one, items, data, delivery) in WORKERS {
-        let values = context! { queue, words, one, items, data, delivery };
+    for &(queue, words, one, items, job_data, data, delivery) in WORKERS {
+        let values = context! { queue, words, one, items, job_data, data, delivery };
         let path = format!("ffi/src/{queue}/generated_worker.rs");
         output.add_rust(&path, templates.render("worker.rs", values));
     }
@@ -270,13 +271,15 @@ impl C<'_> {
         if has("at_ms") && (has("after") || has("delay")) {
             reads += "only_one(&of, (\"at_ms\", self.at_ms), (\"delay_ms\", self.delay_ms))?;\n";
         }
-        // What C says by a `delay_ms` of 0.
-        for setting in of.settings.iter().filter(|setting| setting.name != "release") {
+        for setting in of.settings.iter().filter(|setting| !NO_FIELDS.contains(&&*setting.name)) {
             let of = format!("{key}.{}", setting.name);
             let (members, read) = member(self.model, &of, setting);
             let optional = match members[0].2.as_str() {
                 "NOT_SET" if key.ends_with("Change") => "`MILLPOND_NOT_SET`: it stays as it is.",
                 "NOT_SET" => "`MILLPOND_NOT_SET`: the default.",
+                "0" if setting.name == "wait" => {
+                    "0, the default, does not wait; -1 waits without limit."
+                }
                 "f64::NAN" => "NaN, the default: not set.",
                 "millpond_bytes::NONE" if setting.default == Value::None => "NULL: not set.",
                 "ptr::null()" if members.len() == 1 => "NULL: not set.",
@@ -335,33 +338,23 @@ impl C<'_> {
         }
         let (own, ty) = line.trim_end_matches(',').split_once(": ")?;
         let of = self.model.types.get(key)?;
-        let field = of.fields.iter().find(|field| c_name(&field.name, &field.ty) == own);
+        if let Some(field) = of.fields.iter().find(|field| c_name(&field.name, &field.ty) == own) {
+            return Some(self.field(&format!("{key}.{own}"), key, &field.docs, "NULL", ""));
+        }
         let setting = of.settings.iter().find(|setting| {
             matches!(setting.params.as_slice(), [param] if c_name(&setting.name, &param.ty) == own)
-        });
-        let none = match (ty, setting.map(|setting| &setting.default)) {
-            ("i64", _) if own == "wait_ms" => {
-                "0, the default, does not wait; -1 waits without limit.".to_owned()
-            }
-            ("i64", Some(Value::Duration(ms))) => {
+        })?;
+        let none = match (ty, &setting.default) {
+            ("i64", Value::Duration(ms)) => {
                 format!("`MILLPOND_NOT_SET`: the default, {}.", docs::time(*ms))
             }
-            ("i64", Some(Value::Number(of))) => format!("`MILLPOND_NOT_SET`: the default, {of}."),
+            ("i64", Value::Number(of)) => format!("`MILLPOND_NOT_SET`: the default, {of}."),
             ("i64", _) => "`MILLPOND_NOT_SET`: the default.".to_owned(),
             ("millpond_bytes", _) => "NULL: the default.".to_owned(),
             _ => String::new(),
         };
-        match (field, setting) {
-            (Some(field), _) => {
-                Some(self.field(&format!("{key}.{own}"), key, &field.docs, "NULL", ""))
-            }
-            (_, Some(setting)) => {
-                let replaces = self.overlay.of(&format!("{key}.{own}")).replaces;
-                let words = if replaces { none } else { self.setting(key, setting, own, &none) };
-                Some(self.field(&format!("{key}.{own}"), key, &Docs::default(), "NULL", &words))
-            }
-            _ => None,
-        }
+        let words = self.setting(key, setting, own, &none);
+        Some(self.field(&format!("{key}.{own}"), key, &Docs::default(), "NULL", &words))
     }
 
     /// What is said of a setting: the words on its parameter are those on the field.
@@ -503,10 +496,10 @@ pub(crate) fn member(
             "millpond_bytes::NONE",
             "if let Some($own) = caller.optional_headers(|| of(\"$own\"), self.$own)? { it = it.$set(&$own); }",
         ),
-        (Type::Number(64) | Type::Size, Value::Number(default)) => {
+        (Type::Number(64), Value::Number(default)) => {
             one("u64", &default.to_string(), "it = it.$set(self.$own);")
         }
-        (Type::Number(_), Value::Number(default)) => {
+        (Type::Number(_) | Type::Size, Value::Number(default)) => {
             one("u64", &default.to_string(), "it = it.$set(number(&of, \"$own\", self.$own)?);")
         }
         (Type::Number(_) | Type::Size, _) => given("", "given"),
@@ -516,6 +509,9 @@ pub(crate) fn member(
         }
         (Type::Float, _) => {
             one("f64", "f64::NAN", "if !self.$own.is_nan() { it = it.$set(self.$own); }")
+        }
+        (Type::Duration, _) if set == "wait" => {
+            one("i64", "0", "if let Some(given) = wait_time(self.$own)? { it = it.$set(given); }")
         }
         (Type::Duration, _) => given("", "Duration::from_millis(given)"),
         (Type::Named(key), _) if model.enums.contains_key(key) => {
@@ -542,12 +538,12 @@ impl Words for InC<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        match has_struct(key) {
-            true => format!("`{}`", c_struct(key)),
-            false if self.c.handle_of(key).is_some() && key != "ick.Ick" => {
+        match () {
+            () if is_worker(key) || self.c.handle_of(key).is_some() && key != "ick.Ick" => {
                 format!("`millpond_{}`", c_handle(key))
             }
-            false => text.to_owned(),
+            () if has_struct(key) => format!("`{}`", c_struct(key)),
+            () => text.to_owned(),
         }
     }
 

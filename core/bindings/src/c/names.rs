@@ -74,22 +74,32 @@ pub(crate) const ENUMS: &[(&str, &str, bool)] = &[
     ("recruiter.Why", "WHY", false),
 ];
 
-/// The queues that have workers: what they are called, the type of a handler and what it works on.
-pub(crate) const WORKERS: &[(&str, &str, &str, &str, &str, &str)] = &[
+/// The queues that have workers: what they are called, the type of a handler, what it works on and as what C sees it.
+pub(crate) const WORKERS: &[(&str, &str, &str, &str, &str, &str, &str)] = &[
     (
         "shuffle",
         "shuffle queues",
         "shuffle",
         "messages",
+        "millpond_shuffle_message",
         "fields",
         "at least once; the job of a program that ends is taken over when its lease is over",
     ),
-    ("tasks", "stores of tasks", "task", "tasks", "tasks->value", "as `millpond_tasks_claim`"),
+    (
+        "tasks",
+        "stores of tasks",
+        "task",
+        "tasks",
+        "millpond_tasks_data",
+        "tasks->value",
+        "as `millpond_tasks_claim`",
+    ),
     (
         "events",
         "queues of events",
         "event",
         "events",
+        "millpond_events_data",
         "events->payload",
         "as `millpond_events_receive`",
     ),
@@ -107,6 +117,7 @@ pub(crate) const BY_HAND: &[(&str, &str)] = &[
 ];
 
 /// What calls take, by its name in C. A change of a task is written by hand: it has what `Task::change` copies.
+/// Of a queue or a worker it has the settings.
 pub(crate) const OPTIONS: &[(&str, &str)] = &[
     ("tasks.NewTask", "new_task"),
     ("tasks.NewDoc", "new_doc"),
@@ -119,6 +130,9 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
     ("tasks.TaskFilter", "task_filter"),
     ("shuffle.ShuffleQueue", "shuffle_options"),
     ("shuffle.ShuffleConsumer", "shuffle_consumer_options"),
+    ("shuffle.Worker", "shuffle_worker_options"),
+    ("tasks.Worker", "tasks_worker_options"),
+    ("events.Worker", "events_worker_options"),
     ("events.NewEvent", "new_event"),
     ("events.ConfigChange", "event_config_change"),
     ("events.Schedule", "schedule"),
@@ -139,10 +153,10 @@ pub(crate) const REVISED: &[(&str, &str, &str)] = &[
     ("tasks/list_docs.rs", "tasks_get_doc", "tasks.TaskStore.get_doc"),
     ("tasks/list_stores.rs", "client_task_stores", "client.Client.task_stores"),
     ("tasks/renew.rs", "tasks_renew", "tasks.TaskStore.renew"),
-    ("shuffle/worker.rs", "shuffle_worker_options", "shuffle.Worker"),
-    ("tasks/worker.rs", "tasks_worker_options", "tasks.Worker"),
-    ("events/worker.rs", "events_worker_options", "events.Worker"),
 ];
+
+/// Settings that no structure has: what C says by a `delay_ms` of 0, and what the functions of a worker take.
+pub(crate) const NO_FIELDS: &[&str] = &["release", "tell_all", "on_report"];
 
 /// Settings that add to a list: what C calls one, and all.
 pub(crate) const LISTS: &[(&str, &str, &str)] = &[

@@ -248,10 +248,8 @@ impl<'a> Calls<'a> {
     }
 
     fn setting(&self, of: &str, param: &str) -> Option<&'a Setting> {
-        let is = |setting: &&Setting| {
-            let is_second = setting.params.len() == 2 && param == format!("{}_max", setting.name);
-            setting.name == param || is_second || param == format!("{}es", setting.name)
-        };
+        let is =
+            |setting: &&Setting| setting.name == param || param == format!("{}es", setting.name);
         self.settings(of).iter().find(is)
     }
 
@@ -287,8 +285,7 @@ impl<'a> Calls<'a> {
             _ => {}
         }
         let setting = setting.unwrap_or_else(|| panic!("{of} has no {name}"));
-        let ty = setting.params.get(usize::from(name.ends_with("_max") && setting.name != name));
-        let Some(ty) = ty.or(setting.params.first()).map(|param| &param.ty) else {
+        let Some(ty) = setting.params.first().map(|param| &param.ty) else {
             push("flag", format!("{name}()"));
             return None;
         };
@@ -298,11 +295,7 @@ impl<'a> Calls<'a> {
         }
         let is_optional = param.default == "None" && !matches!(ty, Type::Option(_));
         let kind = if is_optional { "some" } else { "one" };
-        match setting.params.len() {
-            2 if setting.name == name => {}
-            2 => push(kind, format!("{}({}, {name})", setting.name, setting.name)),
-            _ => push(kind, format!("{name}({})", pass(ty, name))),
-        }
+        push(kind, format!("{name}({})", pass(ty, name)));
         Some(ty.clone())
     }
 }

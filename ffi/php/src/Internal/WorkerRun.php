@@ -175,16 +175,16 @@ final class WorkerRun
     {
         $ffi = $this->library->ffi;
         Handles::keep($this, $ffi, "millpond_{$this->queue}_report_free", $handle);
-        $function = "millpond_{$this->queue}_report_data";
-        $data = $ffi->$function($handle)[0];
+        [$read, $readJob] = ["millpond_{$this->queue}_report_data", "millpond_{$this->queue}_report_job_data"];
+        [$data, $job] = [$ffi->$read($handle)[0], $ffi->$readJob($handle)];
         $report = new Report(
             ReportKind::from($ffi->millpond_report_kind_name($data->kind)),
             $data->is_trouble,
             TaskResults::bytes($data->message),
-            match (true) {
-                $data->task !== null => TaskResults::in($ffi, $data->task, 'tasks')[0],
-                $data->shuffle_message !== null => ShuffleResults::message($data->shuffle_message[0]),
-                $data->event !== null => EventResults::in($ffi, $data->event, 'events')[0],
+            match ($job === null ? '' : $this->queue) {
+                'tasks' => TaskResults::in($ffi, $job, 'tasks')[0],
+                'shuffle' => ShuffleResults::message($job[0]),
+                'events' => EventResults::in($ffi, $job, 'events')[0],
                 default => null,
             },
             $data->error === null ? null : $this->library->exception($data->error),

@@ -66,9 +66,9 @@ final class WorkerOptions
         $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
         $options->max_crashes = Arguments::smallSize('maxCrashes', $this->maxCrashes);
         $options->wait_ms = Arguments::wait('wait', $this->wait);
-        $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->concurrency = Arguments::size('concurrency', $this->concurrency);
         $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
-        $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
+        $options->prefetch = Arguments::size('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
     }
 }

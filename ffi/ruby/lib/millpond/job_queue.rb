@@ -33,8 +33,8 @@ module Millpond
     # @return [Report]
     def report(native)
       data = Native::ReportData.new(call(:report_data, native))
-      found = [data[:task], data[:shuffle_message], data[:event]].find { |pointer| !pointer.null? }
-      Report.of(data, found && @job.call(nil, found))
+      found = call(:report_job_data, native)
+      Report.of(data, found.null? ? nil : @job.call(nil, found))
     ensure
       native.free
     end

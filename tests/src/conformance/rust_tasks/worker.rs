@@ -73,7 +73,10 @@ pub(super) fn handle(
 fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
     let mut worker = worker!(store.worker(queues(request)?), request);
     if let Some(backoff) = given(&request["backoff_ms"]) {
-        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
+        worker = worker.backoff(duration(backoff)?);
+    }
+    if let Some(most) = given(&request["backoff_max_ms"]) {
+        worker = worker.backoff_max(duration(most)?);
     }
     if let Some(wait) = given(&request["wait_ms"]) {
         worker = worker.wait(duration(wait)?);

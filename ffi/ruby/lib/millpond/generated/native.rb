@@ -24,6 +24,8 @@ module Millpond
       paused: :uint64, next_us: :int64, passed_us: :int64, missed: :uint64, revision: :uint64, owner: Bytes
     structure :schedules_synced, ignored: :uint64, created: :uint64, updated: :uint64, unchanged: :uint64,
       removed: :uint64
+    structure :events_worker_options, size: :size_t, lease_ms: :int64, key_range: Bytes, concurrency: :uint64,
+      budget_ms: :int64, prefetch: :uint64, timeout_ms: :int64
     structure :new_event, size: :size_t, payload: Bytes, key: Bytes, at_ms: :int64, delay_ms: :int64,
       ttl_ms: :int64, dedup_id: Bytes, dedup_window_ms: :int64, if_exists: :int64, headers: Bytes
     structure :event_config_change, size: :size_t, partitions: :int64, lease_ms: :int64, max_attempts: :int64,
@@ -41,8 +43,6 @@ module Millpond
       published_count: :size_t, published_size: :size_t, next: :pointer, stats: :pointer, config: :pointer,
       schedules: :pointer, schedule_count: :size_t, schedule_size: :size_t, synced: :pointer, text: :pointer,
       text_length: :size_t
-    structure :events_worker_options, size: :size_t, concurrency: :uint32, prefetch: :uint32, lease_ms: :int64,
-      key_range: Bytes, timeout_ms: :int64, budget_ms: :int64
     structure :ick_entry, member: :pointer, member_length: :size_t, score: :double
     structure :ick_pair, member: :pointer, member_length: :size_t, score: :double, score_is_now: :bool
     structure :ick_added, new_members: :uint64, lowered_members: :uint64
@@ -64,8 +64,7 @@ module Millpond
       budget_ms: :int64, max_running: :uint64, lease_ms: :int64, idle_max_ms: :int64
     structure :recruiter_data, stats: :pointer, jobs: :pointer, job_count: :size_t, job_size: :size_t,
       text: :pointer, text_length: :size_t
-    structure :report_data, kind: :uint32, is_trouble: :bool, message: Bytes, error: :pointer, task: :pointer,
-      shuffle_message: :pointer, event: :pointer
+    structure :report_data, kind: :uint32, is_trouble: :bool, message: Bytes, error: :pointer
     structure :job_counts, done: :uint64, retried: :uint64, dead: :uint64, others: :uint64
     structure :script, name: :string, source: :pointer, source_length: :size_t, sha1: :string
     structure :shuffle_receipt, stream: :int64, id_time_ms: :uint64, id_sequence: :uint64
@@ -80,8 +79,8 @@ module Millpond
     structure :shuffle_consumer_options, size: :size_t, prefer_stream: :int64, default_stream: :bool,
       max_deliveries: :uint64
     structure :shuffle_worker_options, size: :size_t, lease_ms: :int64, backoff_ms: :int64, backoff_max_ms: :int64,
-      keep_consumers_ms: :int64, timeout_ms: :int64, concurrency: :uint32, prefetch: :uint32, delete_done: :bool,
-      budget_ms: :int64
+      delete_done: :bool, keep_consumers_ms: :int64, concurrency: :uint64, budget_ms: :int64, prefetch: :uint64,
+      timeout_ms: :int64
     structure :shuffle_field, field: :pointer, field_length: :size_t, value: :pointer, value_length: :size_t
     structure :shuffle_new_message, size: :size_t, shard_key: :pointer, shard_key_length: :size_t, fields: :pointer,
       field_count: :size_t
@@ -115,6 +114,9 @@ module Millpond
       prefix_count: :size_t, limit: :int64
     structure :task_filter, size: :size_t, after: :pointer, limit: :int64, available: :bool, claimed: :bool,
       future: :bool, claimant: Bytes, err: Bytes, include_held: :bool
+    structure :tasks_worker_options, size: :size_t, lease_ms: :int64, backoff_ms: :int64, backoff_max_ms: :int64,
+      max_attempts: :uint64, max_crashes: :uint64, error_queue: Bytes, wait_ms: :int64, concurrency: :uint64,
+      budget_ms: :int64, prefetch: :uint64, timeout_ms: :int64
     structure :tasks_dependency, inserts: :pointer, insert_count: :size_t, changes: :pointer, change_count: :size_t,
       deletes: :pointer, delete_count: :size_t, depends: :pointer, depend_count: :size_t, claims: :pointer,
       claim_count: :size_t, doc_inserts: :pointer, doc_insert_count: :size_t, doc_changes: :pointer,
@@ -128,9 +130,6 @@ module Millpond
     structure :task_change, size: :size_t, id: Bytes, queue: Bytes, value: Bytes, err: Bytes, version: :uint64,
       attempt: :uint64, at_ms: :int64, delay_ms: :int64, retry: :bool, retry_err: Bytes, quarantine_queue: Bytes,
       quarantine_attempts: :uint64, headers: Bytes
-    structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
-      backoff_max_ms: :int64, max_attempts: :uint32, max_crashes: :uint32, error_queue: Bytes, concurrency: :uint32,
-      prefetch: :uint32, timeout_ms: :int64, budget_ms: :int64
     structure :tracked, id: Bytes, stamp: :uint64
     structure :tracking_stats, ids: :uint64, rounds: :uint64, oldest: :int64, row: Bytes
     structure :tracker_scanned, rows: :uint64, added: :uint64, more: :uint64
@@ -177,6 +176,7 @@ module Millpond
     function :error_kind_count, [], :size_t
     function :error_kind_at, [:size_t], :pointer
     function :status_name, [:uint32], :string
+    function :events_worker_options_init, [:pointer, :size_t], :void
     function :new_event_init, [:pointer, :size_t], :void
     function :event_config_change_init, [:pointer, :size_t], :void
     function :schedule_init, [:pointer, :size_t], :void
@@ -240,12 +240,12 @@ module Millpond
     function :events_run_counts, [:pointer, :pointer, :pointer], :int
     function :events_run_free, [:pointer], :void
     function :events_report_data, [:pointer], :pointer
+    function :events_report_job_data, [:pointer], :pointer
     function :events_report_free, [:pointer], :void
     function :events_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
       true
     function :events_job_data, [:pointer], :pointer
-    function :events_worker_options_init, [:pointer, :size_t], :void
     function :events_worker_new, [:pointer, :pointer, :pointer, :pointer], :int
     function :ick_add, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :ick_reserve, [:pointer, :pointer, :size_t, :uint64, :bool, :pointer, :pointer], :int, blocking: true
@@ -384,6 +384,7 @@ module Millpond
     function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int
     function :shuffle_options_init, [:pointer, :size_t], :void
     function :shuffle_consumer_options_init, [:pointer, :size_t], :void
+    function :shuffle_worker_options_init, [:pointer, :size_t], :void
     function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
       :int
     function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -437,12 +438,12 @@ module Millpond
     function :shuffle_run_counts, [:pointer, :pointer, :pointer], :int
     function :shuffle_run_free, [:pointer], :void
     function :shuffle_report_data, [:pointer], :pointer
+    function :shuffle_report_job_data, [:pointer], :pointer
     function :shuffle_report_free, [:pointer], :void
     function :shuffle_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
       true
     function :shuffle_job_data, [:pointer], :pointer
-    function :shuffle_worker_options_init, [:pointer, :size_t], :void
     function :shuffle_worker_new, [:pointer, :pointer, :pointer, :pointer], :int
     function :shuffle_new_message_init, [:pointer, :size_t], :void
     function :shuffle_shard, [:uint32, :uint32, :pointer, :size_t, :pointer, :pointer], :int
@@ -457,6 +458,7 @@ module Millpond
     function :doc_query_init, [:pointer, :size_t], :void
     function :tasks_filter_init, [:pointer, :size_t], :void
     function :task_filter_init, [:pointer, :size_t], :void
+    function :tasks_worker_options_init, [:pointer, :size_t], :void
     function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_cancel, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
@@ -508,6 +510,7 @@ module Millpond
     function :tasks_run_counts, [:pointer, :pointer, :pointer], :int
     function :tasks_run_free, [:pointer], :void
     function :tasks_report_data, [:pointer], :pointer
+    function :tasks_report_job_data, [:pointer], :pointer
     function :tasks_report_free, [:pointer], :void
     function :tasks_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
@@ -524,7 +527,6 @@ module Millpond
       :pointer, :pointer], :int, blocking: true
     function :tasks_claimant, [:pointer, :pointer, :pointer], :int
     function :task_change_init, [:pointer, :size_t, :pointer], :void
-    function :tasks_worker_options_init, [:pointer, :size_t], :void
     function :tasks_worker_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
     function :tasks_worker_jobs, [:pointer, :pointer, :pointer], :int
     function :tracker_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
