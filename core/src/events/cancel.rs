@@ -81,7 +81,7 @@ impl Operation for Cancel {
             "records.lua",
             "lanes.lua",
             "names.lua",
-            "ends.lua",
+            "event_end.lua",
             "withdraw.lua",
             "commit.lua",
             "cancel.lua"

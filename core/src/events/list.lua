@@ -30,7 +30,7 @@ if place then
   if failure then return failure end
   for i = 1, #entries, 2 do
     local id, at = entries[i], tonumber(entries[i + 1])
-    if precedes(upto_at, upto_id, at, id) then break end
+    if comes_before(upto_at, upto_id, at, id) then break end
     ids[#ids + 1], times[#times + 1] = id, at
   end
 else

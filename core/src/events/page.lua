@@ -2,7 +2,7 @@
 
 -- Whether an event comes before another one: by time, and by id where that is the same. Of strings Lua's order depends
 -- on where the server runs.
-local function precedes(at, id, other_at, other_id)
+local function comes_before(at, id, other_at, other_id)
   if at ~= other_at then return at < other_at end
   local a, b = struct.unpack('>I6I6', id)
   local c, d = struct.unpack('>I6I6', other_id)
@@ -23,7 +23,7 @@ local function entries_behind(key, after_at, after_id, most)
   while low < high do
     local middle = math.floor((low + high) / 2)
     local id = redis.call('ZRANGE', key, middle, middle)[1]
-    if precedes(after_at, after_id, after_at, id) then high = middle else low = middle + 1 end
+    if comes_before(after_at, after_id, after_at, id) then high = middle else low = middle + 1 end
   end
   return read('ZRANGE', key, low, low + most - 1, 'WITHSCORES')
 end

@@ -3,37 +3,11 @@
 -- What few steps need is made where it is needed first, by functions whose names begin with `use_`: to make a function
 -- costs a step more than to call one.
 --
--- KEYS[1] root  hash: see the fields below; that of partition 0 has also the queue's map: of each partition, in order,
---               its generation and its ranges. Of a partition that is being deleted it has no version but the field
---               `gone`; of one that was deleted, for ten minutes, the last generation that it has had
---               Of the queue `orders` it is {orders}:events for partition 0 and {orders/0003}:events-part for partition 3. Of
---               a queue with a tag of its own, {shop}orders, it is {shop}orders:events/0000 and so on: all in one slot. In
---               such a name, `:events` behind the tag is written `:_events`: no name gives a key of another one
+-- KEYS[1] root  hash: the partition itself
 -- KEYS[2] none  never there: no step runs while a cluster moves the slot and has only a part of it
 -- All other keys begin with the first and its {tag}, so that they lie in its slot. They are made here, as the records
--- alone say which lanes a step has to do with.
---
--- events           hash: id -> head, see below, with the body behind it if that is short
--- bodies           hash: id -> body, if it is long
--- names            hash: name -> id of the event that has it or had it last
--- forget           zset: name -> until when it is remembered, of events that have ended
--- scheduled        zset: id -> fire_at, of what was not due when a step looked last
--- ready:default    zset: id -> rank, the time since which it is ready
--- leased:default   zset: id -> until when
--- retry:default    zset: id -> when it is tried again
--- dead:default     zset: id -> when it was given up
--- done:default     zset: id -> when it ended, of what is kept for a time after that
--- state:default    hash: id -> how often it was delivered, and how that went; see below
--- lanes:default    hash: key -> id of the one event of the key that is ready, leased or to be tried again
--- lane:default:KEY list: ids of the events of the key behind that one, in order; also of some that were cancelled there,
---                  which have no head any more
--- schedules        hash: id -> schedule, see schedule/ticks.lua
--- templates        hash: id -> what clients know a schedule by, and the body of its events
--- ticks            zset: id of a schedule -> its next tick, or when it is looked at again
--- waiting:default  zset: process that waits -> when it looked last
--- ops:0, ops:1     hashes: slot -> number and reply of its last step, by periods of ten minutes; and the ids of events
---                  that were cancelled, see cancelled.lua; they expire when the next period is over
--- `default` is the name of the only group of consumers so far.
+-- alone say which lanes a step has to do with. What they hold, and the bytes of it, is on the page of events (README.md,
+-- "Keys on Redis").
 local ROOT = KEYS[1]
 local EVENTS, BODIES, NAMES, FORGET = ROOT .. ':events', ROOT .. ':bodies', ROOT .. ':names', ROOT .. ':forget'
 local SCHEDULED, READY, LEASED = ROOT .. ':scheduled', ROOT .. ':ready:default', ROOT .. ':leased:default'

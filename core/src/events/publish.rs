@@ -157,10 +157,10 @@ impl Operation for Publish {
             "records.lua",
             "lanes.lua",
             "names.lua",
-            "ends.lua",
+            "event_end.lua",
             "retry.lua",
             "withdraw.lua",
-            "end.lua",
+            "delivery_end.lua",
             "commit.lua",
             "publish.lua"
         ]

@@ -108,7 +108,7 @@ impl Operation for Purge {
             "records.lua",
             "lanes.lua",
             "names.lua",
-            "ends.lua",
+            "event_end.lua",
             "page.lua",
             "span.lua",
             "commit.lua",

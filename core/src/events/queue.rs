@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::calls::{Calls, Item, is_stale};
+use super::deliveries::Deliveries;
 use super::map::Map;
 use super::partition::Partition;
 use super::receive::Suspects;
-use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::run::Events;
 use super::{

@@ -9,14 +9,11 @@ use super::id::EventId;
 use super::limits::RECEIVE_EVENTS_MAX;
 use super::op::Op;
 use super::partition::Partition;
-use super::state::EventState;
+use super::state::{EventState, Token};
 use super::{embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
-
-/// Tells one delivery of an event from all others; the same for all events of one receive.
-pub type Token = [u8; 8];
 
 /// A delivery of an event, as needed to end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,7 +151,7 @@ impl Operation for Receive {
             "records.lua",
             "lanes.lua",
             "names.lua",
-            "ends.lua",
+            "event_end.lua",
             "retry.lua",
             "withdraw.lua",
             "schedule/ticks.lua",

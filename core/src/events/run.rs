@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::calls::Calls;
 use super::config::LEASE_DEFAULT;
+use super::deliveries::{Received, Receives};
 use super::job::{HeldEvent, JobCore};
 use super::limits::STEP_EVENTS_MAX;
 use super::partition::Partition;
 use super::queue::taken_over;
-use super::receives::{Received, Receives};
 use super::worker::Options;
 use super::{End, Event, EventQueue, Extend, Held, Receipt, Settle, Settled, Settlement};
 use crate::client::{Async, Mode};

@@ -7,7 +7,7 @@
 --                     for the backoff of the configuration), what went wrong}. It ends as `done`, `failed` (tried
 --                     again, or given up as the configuration says), `released` (as if it had not been delivered) or
 --                     `dead`.
--- Returns what came of each, as end.lua numbers it.
+-- Returns what came of each, as delivery_end.lua numbers it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()

@@ -117,10 +117,10 @@ impl Operation for Settle {
             "records.lua",
             "lanes.lua",
             "names.lua",
-            "ends.lua",
+            "event_end.lua",
             "retry.lua",
             "withdraw.lua",
-            "end.lua",
+            "delivery_end.lua",
             "commit.lua",
             "settle.lua"
         ]

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::receive::Token;
 use crate::step::Timestamp;
+
+/// Tells one delivery of an event from all others; the same for all events of one receive.
+pub type Token = [u8; 8];
 
 /// The state of an event: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

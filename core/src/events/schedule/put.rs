@@ -55,7 +55,7 @@ impl Operation for PutSchedule {
             "../records.lua",
             "../lanes.lua",
             "../names.lua",
-            "../ends.lua",
+            "../event_end.lua",
             "../withdraw.lua",
             "ticks.lua",
             "../commit.lua",

@@ -42,7 +42,7 @@ impl Operation for RemoveSchedule {
             "../records.lua",
             "../lanes.lua",
             "../names.lua",
-            "../ends.lua",
+            "../event_end.lua",
             "../withdraw.lua",
             "ticks.lua",
             "../commit.lua",
