@@ -57,7 +57,7 @@ pub use step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 pub use worker::failure::{Failure, Outcome};
 pub use worker::handle::Worker;
 pub use worker::job::Job;
-pub use worker::report::{Event, Report, ReportKind};
+pub use worker::report::{Report, ReportKind, RunEvent};
 pub use worker::run::Run;
 
 #[doc = include_str!("CHOOSING.md")]

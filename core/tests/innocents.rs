@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use millpond::{
-    Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, events, shuffle, tasks,
+    Async, Client, Error, ManualClock, Options, Report, ReportKind, RunEvent, events, shuffle,
+    tasks,
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -20,8 +21,10 @@ trait Process {
     type Job;
 
     fn start(client: &Client<Async>, max_crashes: u32) -> Self;
-    fn poll_next(&self, context: &mut Context<'_>)
-    -> Poll<Result<Option<Event<Self::Job>>, Error>>;
+    fn poll_next(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<RunEvent<Self::Job>>, Error>>;
     fn number(job: &Self::Job) -> usize;
     fn done(&self, job: &Self::Job);
 }
@@ -41,7 +44,7 @@ macro_rules! process {
             fn poll_next(
                 &self,
                 context: &mut Context<'_>,
-            ) -> Poll<Result<Option<Event<Self::Job>>, Error>> {
+            ) -> Poll<Result<Option<RunEvent<Self::Job>>, Error>> {
                 self.0.poll_next(context)
             }
 
@@ -124,8 +127,8 @@ fn runs_to_its_end<P: Process>(process: &P, poison: &BTreeSet<usize>, ended: &mu
         match if is_full { Poll::Pending } else { process.poll_next(&mut context) } {
             Poll::Ready(next) => match next.expect("the engine is there") {
                 None => return true,
-                Some(Event::Job(job)) => held.push(job),
-                Some(Event::Report(Report { kind, message, .. })) => {
+                Some(RunEvent::Job(job)) => held.push(job),
+                Some(RunEvent::Report(Report { kind, message, .. })) => {
                     assert!(matches!(kind, ReportKind::Done | ReportKind::Dead), "{message}");
                 }
             },
@@ -232,8 +235,8 @@ fn a_suspect_waits_for_what_its_worker_has_and_a_stop_gives_it_back() {
     let mut context = Context::from_waker(Waker::noop());
     let mut next = |run: &tasks::Run<Async>| match run.poll_next(&mut context) {
         Poll::Ready(next) => match next.expect("the engine is there") {
-            Some(Event::Job(job)) => Some(job),
-            Some(Event::Report(report)) => panic!("{}", report.message),
+            Some(RunEvent::Job(job)) => Some(job),
+            Some(RunEvent::Report(report)) => panic!("{}", report.message),
             None => None,
         },
         Poll::Pending => None,

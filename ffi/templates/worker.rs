@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use millpond::{{ queue }}::{self, Failure, Run};
-use millpond::{ErrorKind, Event, Result};
+use millpond::{ErrorKind, RunEvent, Result};
 
 use super::job::{Job, Reported, data, ending};
 use super::*;
@@ -191,8 +191,8 @@ pub unsafe extern "C" fn millpond_{{ queue }}_run_next(
         let job = caller.new_handle("job", job)?;
         let report = caller.new_handle("report", report)?;
         match caller.held("run", run)?.next()? {
-            Some(Event::Job(of)) => job.set(of.into()),
-            Some(Event::Report(of)) => report.set(of.into()),
+            Some(RunEvent::Job(of)) => job.set(of.into()),
+            Some(RunEvent::Report(of)) => report.set(of.into()),
             None => {}
         }
         Ok(())
@@ -334,8 +334,8 @@ impl Handlers {
     fn work(&self, caller: &Caller, run: &Run) -> Result<()> {
         while let Some(event) = run.next()? {
             match event {
-                Event::Job(job) => self.handle(caller, run, job)?,
-                Event::Report(report) => self.report(report.into()),
+                RunEvent::Job(job) => self.handle(caller, run, job)?,
+                RunEvent::Report(report) => self.report(report.into()),
             }
         }
         Ok(())

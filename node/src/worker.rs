@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use millpond::tasks::{self, Failure, JobCounts, Modification};
-use millpond::{Async, Error, Event, Report, Result, events, shuffle};
+use millpond::{Async, Error, Report, Result, RunEvent, events, shuffle};
 use napi::Env;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
@@ -25,7 +25,7 @@ const EVENTS_MAX: usize = 1_000;
 pub(crate) trait Run: 'static {
     type Job: Lease + 'static;
 
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Self::Job>>>>;
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<RunEvent<Self::Job>>>>;
     fn end(&self, job: &Self::Job, outcome: Outcome) -> Result<()>;
     fn counts(&self) -> JobCounts;
     /// What there is to work on, and the job's handle.
@@ -40,7 +40,7 @@ macro_rules! run {
         impl Run for $queue::Run<Async> {
             type Job = $queue::Job<Async>;
 
-            fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Self::Job>>>> {
+            fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<RunEvent<Self::Job>>>> {
                 self.poll_next(context)
             }
 
@@ -102,7 +102,7 @@ impl<R: Run> Running<R> {
 
 impl<R: Run> Told<R> {
     /// All events there are; none when the run is over.
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Vec<Event<R::Job>>>> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Vec<RunEvent<R::Job>>>> {
         if let Some(failed) = self.failed.take() {
             return Poll::Ready(Err(failed));
         }
@@ -123,25 +123,25 @@ impl<R: Run> Told<R> {
     }
 
     /// The event, if JavaScript is to have it.
-    fn heard(&self, event: Event<R::Job>) -> Option<Event<R::Job>> {
-        let Event::Report(report) = &event else { return Some(event) };
+    fn heard(&self, event: RunEvent<R::Job>) -> Option<RunEvent<R::Job>> {
+        let RunEvent::Report(report) = &event else { return Some(event) };
         (self.tells_all || report.is_trouble()).then_some(event)
     }
 }
 
 impl<R: Run> Handle<Told<R>> {
     /// How many there are, and each: whether it is a report, and that or a job. Without any, what was done.
-    fn push(&self, events: Vec<Event<R::Job>>, list: &mut List<'_>) -> Done {
+    fn push(&self, events: Vec<RunEvent<R::Job>>, list: &mut List<'_>) -> Done {
         list.value(events.len() as f64)?;
         if events.is_empty() {
             return self.core.run.counts().push(list);
         }
         events.into_iter().try_for_each(|event| match event {
-            Event::Report(report) => {
+            RunEvent::Report(report) => {
                 list.value(true)?;
                 self.push_report(report, list)
             }
-            Event::Job(job) => {
+            RunEvent::Job(job) => {
                 list.value(false)?;
                 R::push(self.with(job), list)
             }

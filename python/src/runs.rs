@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use millpond::tasks::{self, Failure};
-use millpond::{Async, Error, Event, Report, Result, events, shuffle};
+use millpond::{Async, Error, Report, Result, RunEvent, events, shuffle};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -42,7 +42,7 @@ struct Begun {
 trait AsyncRun {
     type Job;
 
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Self::Job>>>>;
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<RunEvent<Self::Job>>>>;
 
     fn on_lost(job: &Self::Job, then: impl FnOnce() + Send + 'static);
 }
@@ -62,7 +62,7 @@ fn poll<R: AsyncRun>(
     drop(state);
     while all.len() < EVENTS_MAX {
         all.push(match run.poll(context) {
-            Poll::Ready(Ok(Some(Event::Job(job)))) => {
+            Poll::Ready(Ok(Some(RunEvent::Job(job)))) => {
                 let mut state = lock(begun);
                 state.jobs += 1;
                 let (number, begun) = (state.jobs, begun.clone());
@@ -76,7 +76,7 @@ fn poll<R: AsyncRun>(
                 });
                 Told::Job(number, job)
             }
-            Poll::Ready(Ok(Some(Event::Report(report)))) => Told::Report(report),
+            Poll::Ready(Ok(Some(RunEvent::Report(report)))) => Told::Report(report),
             Poll::Ready(Err(error)) => Told::Failed(error),
             Poll::Ready(Ok(None)) if all.is_empty() => return Poll::Ready(Ok(None)),
             Poll::Pending if all.is_empty() => return Poll::Pending,
@@ -106,7 +106,7 @@ macro_rules! run_class {
         impl AsyncRun for $asked {
             type Job = $asked_job;
 
-            fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Self::Job>>>> {
+            fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<RunEvent<Self::Job>>>> {
                 self.poll_next(context)
             }
 
@@ -153,8 +153,8 @@ macro_rules! run_class {
                         let next = || {
                             Ok(core.next()?.map(|event| {
                                 vec![match event {
-                                    Event::Job(job) => Told::Job(0, job),
-                                    Event::Report(report) => Told::Report(report),
+                                    RunEvent::Job(job) => Told::Job(0, job),
+                                    RunEvent::Report(report) => Told::Report(report),
                                 }]
                             }))
                         };

@@ -32,7 +32,7 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Events<M>, M>;
 /// threads or tasks, and reports what became of them.
 ///
 /// ```
-/// use millpond::Event;
+/// use millpond::RunEvent;
 /// use millpond::events::NewEvent;
 ///
 /// let queue = millpond::connect("memory:")?.events("orders");
@@ -41,8 +41,8 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Events<M>, M>;
 /// let run = worker.start();
 /// while let Some(event) = run.next()? {
 ///     match event {
-///         Event::Job(job) => run.end(&job, Ok(()))?,
-///         Event::Report(report) => {
+///         RunEvent::Job(job) => run.end(&job, Ok(()))?,
+///         RunEvent::Report(report) => {
 ///             assert_eq!(report.kind.name(), "done");
 ///             worker.stop(std::time::Duration::ZERO);
 ///         }

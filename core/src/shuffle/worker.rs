@@ -47,7 +47,7 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Messages<M>, M>;
 /// threads or tasks, and reports what became of them.
 ///
 /// ```
-/// use millpond::Event;
+/// use millpond::RunEvent;
 ///
 /// let queue = millpond::connect("memory:")?.shuffle_queue("jobs");
 /// queue.write("tenant-7", [("image", "a.png")])?;
@@ -55,8 +55,8 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Messages<M>, M>;
 /// let run = worker.start();
 /// while let Some(event) = run.next()? {
 ///     match event {
-///         Event::Job(job) => run.end(&job, Ok(()))?,
-///         Event::Report(report) => {
+///         RunEvent::Job(job) => run.end(&job, Ok(()))?,
+///         RunEvent::Report(report) => {
 ///             assert_eq!(report.kind.name(), "done");
 ///             worker.stop(std::time::Duration::ZERO);
 ///         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::{Client, Event, ManualClock, Options};
+use crate::{Client, ManualClock, Options, RunEvent};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -1068,9 +1068,9 @@ fn a_run_waits_again_when_there_is_nothing_left() {
     let worker = store.worker(["inbox"]).tell_all(true);
     let run = worker.start();
     for _ in 0..2 {
-        let Some(Event::Job(job)) = run.next().unwrap() else { panic!("it is over") };
+        let Some(RunEvent::Job(job)) = run.next().unwrap() else { panic!("it is over") };
         run.end(&job, Err(Failure::ReleaseAfter(Duration::from_millis(20)))).unwrap();
-        assert!(matches!(run.next(), Ok(Some(Event::Report(_)))));
+        assert!(matches!(run.next(), Ok(Some(RunEvent::Report(_)))));
     }
     worker.stop(Duration::ZERO);
     assert!(run.next().unwrap().is_none());

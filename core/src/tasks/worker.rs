@@ -50,7 +50,7 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Tasks<M>, M>;
 /// threads or tasks, and reports what became of them.
 ///
 /// ```
-/// use millpond::Event;
+/// use millpond::RunEvent;
 /// use millpond::tasks::Failure;
 ///
 /// let store = millpond::connect("memory:")?.tasks("shop");
@@ -59,8 +59,8 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Tasks<M>, M>;
 /// let run = worker.start();
 /// while let Some(event) = run.next()? {
 ///     match event {
-///         Event::Job(job) => run.end(&job, Ok(None))?,
-///         Event::Report(report) => {
+///         RunEvent::Job(job) => run.end(&job, Ok(None))?,
+///         RunEvent::Report(report) => {
 ///             assert_eq!(report.kind.name(), "done");
 ///             worker.stop(std::time::Duration::ZERO);
 ///         }

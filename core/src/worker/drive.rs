@@ -8,14 +8,14 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::error::Result;
 
-use super::report::{Event, Report};
+use super::report::{Report, RunEvent};
 use super::settings::Settings;
 
 impl<J> Settings<J> {
     /// Works on what `next` hands out until the run is over, on as many threads as the worker may use.
     pub(crate) fn run(
         &self,
-        next: impl Fn() -> Result<Option<Event<J>>> + Sync,
+        next: impl Fn() -> Result<Option<RunEvent<J>>> + Sync,
         work: impl Fn(J) + Sync,
     ) -> Result<()> {
         let stop = || self.stop.stop(Duration::ZERO);
@@ -25,7 +25,7 @@ impl<J> Settings<J> {
     /// The same, on this thread; prints nothing.
     pub(crate) fn drain(
         &self,
-        next: impl Fn() -> Result<Option<Event<J>>>,
+        next: impl Fn() -> Result<Option<RunEvent<J>>>,
         work: impl FnMut(J),
     ) -> Result<()> {
         on_thread(next, work, |report| self.tell(&report))
@@ -34,7 +34,7 @@ impl<J> Settings<J> {
     /// Works in this future, on many jobs at the same time.
     pub(crate) async fn run_async(
         &self,
-        next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<Event<J>>>>,
+        next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<RunEvent<J>>>>,
         work: impl AsyncFn(J),
     ) -> Result<()> {
         in_future(next, work, |report| self.report(&report)).await
@@ -43,7 +43,7 @@ impl<J> Settings<J> {
     /// The same; prints nothing.
     pub(crate) async fn drain_async(
         &self,
-        next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<Event<J>>>>,
+        next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<RunEvent<J>>>>,
         work: impl AsyncFn(J),
     ) -> Result<()> {
         in_future(next, work, |report| self.tell(&report)).await
@@ -53,7 +53,7 @@ impl<J> Settings<J> {
 /// Runs jobs on this thread and on as many more as needed.
 fn on_threads<J>(
     concurrency: usize,
-    next: impl Fn() -> Result<Option<Event<J>>> + Sync,
+    next: impl Fn() -> Result<Option<RunEvent<J>>> + Sync,
     work: impl Fn(J) + Sync,
     report: impl Fn(Report<J>) + Sync,
     stop: impl Fn() + Sync,
@@ -86,14 +86,14 @@ fn on_threads<J>(
 
 /// Runs jobs on this thread, one at a time.
 fn on_thread<J>(
-    next: impl Fn() -> Result<Option<Event<J>>>,
+    next: impl Fn() -> Result<Option<RunEvent<J>>>,
     mut work: impl FnMut(J),
     mut report: impl FnMut(Report<J>),
 ) -> Result<()> {
     while let Some(event) = next()? {
         match event {
-            Event::Job(job) => work(job),
-            Event::Report(of) => report(of),
+            RunEvent::Job(job) => work(job),
+            RunEvent::Report(of) => report(of),
         }
     }
     Ok(())
@@ -101,7 +101,7 @@ fn on_thread<J>(
 
 /// Runs jobs in this future, many at the same time.
 async fn in_future<J>(
-    mut next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<Event<J>>>>,
+    mut next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<RunEvent<J>>>>,
     work: impl AsyncFn(J),
     mut report: impl FnMut(Report<J>),
 ) -> Result<()> {
@@ -113,8 +113,8 @@ async fn in_future<J>(
         })
         .await?;
         match event {
-            Some(Event::Job(job)) => running.push(work(job)),
-            Some(Event::Report(of)) => report(of),
+            Some(RunEvent::Job(job)) => running.push(work(job)),
+            Some(RunEvent::Report(of)) => report(of),
             None => return Ok(()),
         }
     }

@@ -11,7 +11,7 @@ pub(crate) fn log(message: fmt::Arguments<'_>) {
 
 /// What a run hands out.
 #[derive(Debug)]
-pub enum Event<J> {
+pub enum RunEvent<J> {
     /// A job to work on.
     Job(J),
     /// What became of another job, or of the server.

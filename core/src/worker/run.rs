@@ -16,7 +16,7 @@ use super::failure::{Failure, Outcome};
 use super::job::Job;
 use super::machine::Plan;
 use super::queue::Queue;
-use super::report::{Event, JobCounts};
+use super::report::{JobCounts, RunEvent};
 use super::stop::Stop;
 use crate::client::{Async, Blocking, Mode};
 use crate::error::{Result, invalid};
@@ -72,13 +72,13 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
         }
     }
 
-    fn event(&self, item: Item<Q>) -> Event<Job<Q>> {
+    fn event(&self, item: Item<Q>) -> RunEvent<Job<Q>> {
         match item {
             Item::Job(number, job) => {
                 let place = Place { driver: self.0.clone(), number };
-                Event::Job(Job::new(job, Some(place), self.0.plan().timeout))
+                RunEvent::Job(Job::new(job, Some(place), self.0.plan().timeout))
             }
-            Item::Report(report) => Event::Report(report.map(|job| Job::new(job, None, None))),
+            Item::Report(report) => RunEvent::Report(report.map(|job| Job::new(job, None, None))),
         }
     }
 }
@@ -90,7 +90,7 @@ impl<Q: Queue<Mode = Blocking>> Run<Q, Blocking> {
     /// # Errors
     /// The non-retryable error that ended the run, for one of the callers; `CANCELLED` for an interrupt, after which
     /// the run continues.
-    pub fn next(&self) -> Result<Option<Event<Job<Q>>>> {
+    pub fn next(&self) -> Result<Option<RunEvent<Job<Q>>>> {
         Ok(self.0.next()?.map(|next| self.event(next)))
     }
 
@@ -111,12 +111,12 @@ impl<Q: Queue<Mode = Async>> Run<Q, Async> {
     ///
     /// # Errors
     /// The non-retryable error that ended the run, for one of the callers.
-    pub async fn next(&self) -> Result<Option<Event<Job<Q>>>> {
+    pub async fn next(&self) -> Result<Option<RunEvent<Job<Q>>>> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
     /// [`next`](Self::next) for a future written by hand.
-    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Job<Q>>>>> {
+    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Result<Option<RunEvent<Job<Q>>>>> {
         let next = ready!(self.0.poll_next(context))?;
         Poll::Ready(Ok(next.map(|next| self.event(next))))
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use millpond::tasks::{
     Failure, Filter, Job, JobCounts, Modification, NewTask, TaskQuery, TaskStore, Worker,
 };
-use millpond::{Async, Client, ErrorKind, Event, Mode, ReportKind};
+use millpond::{Async, Client, ErrorKind, Mode, ReportKind, RunEvent};
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::Redis;
 use tokio::sync::Barrier;
@@ -490,7 +490,7 @@ fn a_run_is_its_process_s() {
     insert(&store, 2);
     let worker = store.worker(["q"]);
     let run = worker.start();
-    let Ok(Some(Event::Job(job))) = run.next() else { panic!("there is a job") };
+    let Ok(Some(RunEvent::Job(job))) = run.next() else { panic!("there is a job") };
     // SAFETY: the child touches nothing that another thread might have locked, and ends at once.
     let child = unsafe { libc::fork() };
     if child == 0 {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use millpond::events::{ConfigChange, NewEvent};
 use millpond::tasks::{Filter, Modification, NewTask};
-use millpond::{Client, ErrorKind, Event, ReportKind};
+use millpond::{Client, ErrorKind, ReportKind, RunEvent};
 use millpond_tests::servers::Redis;
 
 /// Longer than anything here takes, on any machine.
@@ -133,12 +133,12 @@ for_all_queues!(a_handler_on_a_thread_that_takes_too_long_has_failed: |kind, wor
 
 for_all_queues!(a_callback_that_panics_keeps_no_job_from_its_end: |kind, worker, seen| {
     let run = worker.start();
-    let Ok(Some(Event::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
+    let Ok(Some(RunEvent::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
     job.on_lost(|| panic!("as a user's may"));
     let stopped = catch_unwind(AssertUnwindSafe(|| worker.stop(Duration::ZERO)));
     assert!(stopped.is_err(), "{kind}: the caller is told");
     while let Some(event) = run.next().expect("the server is there") {
-        let Event::Report(report) = event else { panic!("{kind}: the worker is stopped") };
+        let RunEvent::Report(report) = event else { panic!("{kind}: the worker is stopped") };
         seen.lock().expect("nothing panics").push((report.kind, None, String::new()));
     }
     assert_eq!(kinds(&seen), [(ReportKind::Released, None)], "{kind}");
@@ -152,7 +152,7 @@ for_all_queues!(what_a_callback_holds_is_dropped_with_no_lock: |kind, worker, se
         }
     }
     let run = worker.start_drain();
-    let Ok(Some(Event::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
+    let Ok(Some(RunEvent::Job(job))) = run.next() else { panic!("{kind}: there is a job") };
     let (asked, has_asked) = mpsc::channel();
     let asks = Asks({
         let run = run.clone();
@@ -254,7 +254,7 @@ fn a_job_in_hand_wakes_the_thread_that_waits_for_more() {
                 let worker = $worker.concurrency(2).prefetch(4).lease(LEASE);
                 let run = worker.start();
                 let next = || match run.next() {
-                    Ok(Some(Event::Job(job))) => job,
+                    Ok(Some(RunEvent::Job(job))) => job,
                     other => panic!("{other:?}"),
                 };
                 let first = next();
@@ -356,11 +356,11 @@ fn an_end_that_meets_an_outage_is_sent_again_by_a_run_that_was_dropped() {
     macro_rules! check {
         ($worker:expr, $done:expr, $left:expr) => {{
             let run = $worker.lease(LEASE).start();
-            let Ok(Some(Event::Job(job))) = run.next() else { panic!("there is a job") };
+            let Ok(Some(RunEvent::Job(job))) = run.next() else { panic!("there is a job") };
             server.kill();
             run.end(&job, $done).expect("it is a job of this run");
             let told = run.next().expect("it goes on");
-            assert!(matches!(told, Some(Event::Report(away)) if away.kind == ReportKind::Away));
+            assert!(matches!(told, Some(RunEvent::Report(away)) if away.kind == ReportKind::Away));
             drop((run, job));
             server.restart();
             wait_until(|| $left == 0);
