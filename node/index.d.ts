@@ -824,7 +824,7 @@ export type Fields =
  *
  * If a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
  * with those that were read with it, and only reading its text throws. Its `bytes` can be read, and
- * it can be acknowledged, extended and reclaimed like any other.
+ * it can be acknowledged, renewed and reclaimed like any other.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1042,7 +1042,7 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
   /** The longest such delay, in milliseconds; the lease by default, and never longer. */
   backoffMaxMs?: number | undefined
   /**
-   * How long other consumers do not reclaim a message; 1 minute by default. A native thread extends
+   * How long other consumers do not reclaim a message; 1 minute by default. A native thread renews
    * it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
@@ -1478,14 +1478,14 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackAndDeleteEach(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<boolean[]>
 
   /**
-   * Extends the time of messages that are still being worked on, so that no other consumer
-   * {@link ShuffleConsumer.reclaim | reclaims} them. Returns how many are still this consumer's;
-   * the others have been taken over.
+   * Renews messages that are still being worked on: their idle time starts again, so that no other
+   * consumer {@link ShuffleConsumer.reclaim | reclaims} them. Returns how many are still this
+   * consumer's; the others have been taken over.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
    */
-  extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+  renew(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
    * Gives messages back before they are done. A {@link ShuffleConsumer.reclaim} with this
@@ -1533,7 +1533,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
 
   /**
    * Takes over up to `max` messages of consumers that are gone: messages that were delivered at
-   * least `minIdleMs` ago and neither acknowledged nor {@link ShuffleConsumer.extend | extended}
+   * least `minIdleMs` ago and neither acknowledged nor {@link ShuffleConsumer.renew | renewed}
    * since. After `maxDeliveries` a message becomes a dead letter instead.
    *
    * A program that crashes on one message leaves behind all that it had taken. So that the others
@@ -1543,7 +1543,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * the next call. {@link ShuffleConsumer.release | Released} messages do not count as left behind.
    *
    * A consumer that is only slow may still be working on a message that is taken over: `minIdleMs`
-   * must be longer than its work, or it must extend the messages that it works on.
+   * must be longer than its work, or it must renew the messages that it works on.
    *
    * @param minIdleMs - how long a message must have been with its consumer, in milliseconds
    * @param max - the maximum number of messages, 1 to 10,000
@@ -1556,7 +1556,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  * A worker of a {@link ShuffleConsumer}; made by {@link ShuffleConsumer.worker}. {@link run} works until it is stopped,
  * on `concurrency` messages at a time; {@link drain} until nothing is available.
  *
- * The worker keeps a message while its handler works: a native thread extends it three times per lease. When the
+ * The worker keeps a message while its handler works: a native thread renews it three times per lease. When the
  * handler is done, the message is acknowledged, and with `delete` also deleted, whatever the handler returns except a
  * modification. {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, change what becomes of the
  * message. Any other exception is a failure: the message is delivered again after the backoff, until the consumer's
@@ -3359,14 +3359,14 @@ export interface DeliveriesOptions extends CallOptions {
  * {@link EventWorker.run} works until it is stopped, on `concurrency` events at a time, and
  * {@link EventWorker.drain} until nothing is ready.
  *
- * The worker keeps an event while it is worked on: a native thread extends its lease three times
- * per lease. The queue's {@link EventConfig} sets the length of the lease, the number of attempts
- * and the backoff.
+ * The worker keeps an event while it is worked on: a native thread renews its lease three times per
+ * lease. The queue's {@link EventConfig} sets the length of the lease, the number of attempts and
+ * the backoff.
  */
 export interface EventWorkerOptions extends WorkerOptions {
   /**
    * How long an event is leased; by default as long as the queue's configuration says. A native
-   * thread extends it three times per lease. In milliseconds.
+   * thread renews it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
   /**
@@ -3709,21 +3709,21 @@ export class EventQueue {
   ): Promise<Published[]>
 
   /**
-   * Extends the leases of events: they last this long from now, or as long as the configuration
+   * Renews the leases of events: they last this long from now, or as long as the configuration
    * says. Returns for each whether it is still held.
    *
    * @param deliveries - events, as they were received
    * @throws {@link InvalidArgumentError} for a lease below a millisecond or above 100 years, and
    * more than 1,000,000 events.
    */
-  extend(
+  renew(
     deliveries: Delivery | Iterable<Delivery>,
     options?: LeaseOptions
   ): Promise<('lost' | 'held' | 'cancelled')[]>
 
   /**
    * Removes events that are not leased, whatever they wait for, and dead letters. With
-   * `alsoRunning`, the holders of leased events are told to stop when they next extend the lease,
+   * `alsoRunning`, the holders of leased events are told to stop when they next renew the lease,
    * and these events are not tried again. With `force`, leased events are removed too, immediately:
    * the next event of the key becomes ready, and what their holders do later is refused with
    * {@link LeaseLostError}. This is the call that takes a hung delivery away. The deduplication id
@@ -4024,7 +4024,7 @@ export class EventJob {
   readonly isLastAttempt: boolean
 
   /**
-   * Whether the event was {@link EventQueue.cancel | cancelled}, as of the last extension. If so,
+   * Whether the event was {@link EventQueue.cancel | cancelled}, as of the last renewal. If so,
    * stop working: a handler that fails now ends the job, and the event is deleted. Always false in
    * the child of a fork.
    */

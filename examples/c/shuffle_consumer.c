@@ -53,7 +53,7 @@ static void print(millpond_shuffle_job *job, millpond_task_outcome *outcome, voi
 }
 
 static millpond_shuffle_worker *worker_of(millpond_shuffle_queue *queue) {
-    /* A message is extended while it is worked on, and then acknowledged and deleted. If that fails
+    /* A message is renewed while it is worked on, and then acknowledged and deleted. If that fails
        it is delivered again, later; one that was tried five times becomes a dead letter. What a
        consumer left that is gone is taken over after the lease, which all workers share. What goes
        wrong is logged to standard error. */

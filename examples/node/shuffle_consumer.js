@@ -19,7 +19,7 @@ const client = await connect(url)
 const queue = client.shuffleQueue('{examples/jobs}')
 const consumer = queue.consumer('printers', `printer-${process.pid}`, { maxDeliveries: 5 })
 
-// A message is extended while `print` runs, and then acknowledged and deleted. If it throws, the
+// A message is renewed while `print` runs, and then acknowledged and deleted. If it throws, the
 // message is delivered again, later; one that was tried five times becomes a dead letter. What a
 // consumer left that is gone is taken over after the lease, which all workers share.
 const worker = consumer.worker({ leaseMs: 60_000, delete: true })

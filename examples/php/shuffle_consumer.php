@@ -31,7 +31,7 @@ $client = Millpond::connect($url);
 $queue = $client->shuffleQueue('{examples/jobs}');
 $consumer = $queue->consumer('printers', 'printer-' . getmypid(), new ConsumerOptions(maxDeliveries: 5));
 
-// A message is extended while printPage() runs, and then acknowledged and deleted. If it throws, the
+// A message is renewed while printPage() runs, and then acknowledged and deleted. If it throws, the
 // message is delivered again, later; one that was tried five times becomes a dead letter. What a
 // consumer left that is gone is taken over after the lease, which all workers share. What goes wrong
 // is logged.

@@ -25,7 +25,7 @@ with millpond.connect(url, decode_responses=True) as client:
     queue = client.shuffle_queue("{examples/jobs}")
     consumer = queue.consumer("printers", f"printer-{os.getpid()}", max_deliveries=5)
 
-    # A message is extended while print_page runs, and then acknowledged and deleted. If it raises,
+    # A message is renewed while print_page runs, and then acknowledged and deleted. If it raises,
     # the message is delivered again, later; one that was tried five times becomes a dead letter.
     # What a consumer left that is gone is taken over after the lease, which all workers share.
     worker = consumer.worker(lease=60, delete=True)

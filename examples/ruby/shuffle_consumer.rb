@@ -20,7 +20,7 @@ Millpond.connect(url) do |client|
   queue = client.shuffle_queue("{examples/jobs}")
   consumer = queue.consumer("printers", "printer-#{Process.pid}", max_deliveries: 5)
 
-  # A message is extended while print_page runs, and then acknowledged and deleted. If that fails, the message is
+  # A message is renewed while print_page runs, and then acknowledged and deleted. If that fails, the message is
   # delivered again, later; one that was tried five times becomes a dead letter. What a consumer left that is gone is
   # taken over after the lease, which all workers share. What goes wrong is logged.
   worker = consumer.worker(concurrency: 4, lease: 60, delete: true)

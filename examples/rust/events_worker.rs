@@ -36,7 +36,7 @@ fn main() -> millpond::Result<()> {
     let client = millpond::connect(&url)?;
     let queue = client.events("examples/webhooks");
 
-    // An event is leased and extended while `deliver` runs. What goes wrong is logged.
+    // An event is leased and renewed while `deliver` runs. What goes wrong is logged.
     let worker = queue.worker().concurrency(4);
     let worker = worker.on_report(|report| eprintln!("{}: {}", report.kind.name(), report.message));
 

@@ -23,7 +23,7 @@ fn main() -> millpond::Result<()> {
     let queue = client.shuffle_queue("{examples/jobs}");
     let name = format!("printer-{}", std::process::id());
 
-    // A message is extended while `print` runs, and then acknowledged and deleted. One whose handler
+    // A message is renewed while `print` runs, and then acknowledged and deleted. One whose handler
     // fails is delivered again, later; one that was tried five times becomes a dead letter. What a
     // consumer left that is gone is taken over after the lease, which all workers share. What goes
     // wrong is logged.

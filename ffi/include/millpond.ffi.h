@@ -1327,11 +1327,11 @@ millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *
                                                      bool *flags,
                                                      millpond_error **error);
 
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *messages,
-                                        size_t message_count,
-                                        uint64_t *number,
-                                        millpond_error **error);
+millpond_status millpond_shuffle_renew(millpond_shuffle_consumer *consumer,
+                                       const millpond_shuffle_receipt *messages,
+                                       size_t message_count,
+                                       uint64_t *number,
+                                       millpond_error **error);
 
 millpond_status millpond_shuffle_release(millpond_shuffle_consumer *consumer,
                                          const millpond_shuffle_receipt *messages,
@@ -2042,12 +2042,12 @@ millpond_status millpond_events_ack_with(millpond_events_queue *queue,
                                          millpond_events_result **result,
                                          millpond_error **error);
 
-millpond_status millpond_events_extend(millpond_events_queue *queue,
-                                       const millpond_event_receipt *deliveries,
-                                       size_t delivery_count,
-                                       int64_t lease_ms,
-                                       uint32_t *outcomes,
-                                       millpond_error **error);
+millpond_status millpond_events_renew(millpond_events_queue *queue,
+                                      const millpond_event_receipt *deliveries,
+                                      size_t delivery_count,
+                                      int64_t lease_ms,
+                                      uint32_t *outcomes,
+                                      millpond_error **error);
 
 millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        const millpond_bytes *ids,

@@ -474,7 +474,7 @@ typedef enum {
      */
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /**
-     * It is leased. If requested, its holder is told to stop when the lease is extended, and the
+     * It is leased. If requested, its holder is told to stop when the lease is renewed, and the
      * event is not tried again.
      */
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
@@ -684,7 +684,7 @@ typedef struct millpond_events_deliveries millpond_events_deliveries;
 /**
  * An event that is being worked on; made by a `Run`, which ends it.
  *
- * A native thread extends its lease three times per lease, so a busy handler keeps it. A job
+ * A native thread renews its lease three times per lease, so a busy handler keeps it. A job
  * belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.
  *
  * Freed with `millpond_events_job_free`.
@@ -893,7 +893,7 @@ typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
 /**
  * A message that is being processed; created by a `millpond_shuffle_run`, which ends it.
  *
- * A native thread extends the message three times per lease, so a busy handler does not lose
+ * A native thread renews the message three times per lease, so a busy handler does not lose
  * it. The job belongs to its process: in the child of a fork, `millpond_shuffle_run_end` fails
  * with `MILLPOND_FORKED`.
  *
@@ -1145,7 +1145,7 @@ typedef struct millpond_volatile_result millpond_volatile_result;
  */
 typedef struct {
     /**
-     * Members of an add and a commit, messages of a write, an ack and an extend.
+     * Members of an add and a commit, messages of a write, an ack and a renewal.
      */
     size_t items;
     /**
@@ -1444,7 +1444,7 @@ typedef struct {
     size_t size;
     /**
      * How long other consumers do not reclaim a message; 1 minute by default. A native thread
-     * extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+     * renews it three times per lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
@@ -2721,7 +2721,7 @@ typedef struct {
     size_t size;
     /**
      * How long an event is leased; by default as long as the queue's configuration says. A native
-     * thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+     * thread renews it three times per lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
@@ -5147,9 +5147,9 @@ millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *
                                                      millpond_error **error);
 
 /**
- * Extends the time of messages that are still being worked on, so that no other consumer
- * reclaims them. `number` is set to how many are still this consumer's; the others have been
- * taken over.
+ * Renews messages that are still being worked on: their idle time starts again, so that no
+ * other consumer reclaims them. `number` is set to how many are still this consumer's; the
+ * others have been taken over.
  *
  * `number` may be NULL.
  *
@@ -5157,11 +5157,11 @@ millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *messages,
-                                        size_t message_count,
-                                        uint64_t *number,
-                                        millpond_error **error);
+millpond_status millpond_shuffle_renew(millpond_shuffle_consumer *consumer,
+                                       const millpond_shuffle_receipt *messages,
+                                       size_t message_count,
+                                       uint64_t *number,
+                                       millpond_error **error);
 
 /**
  * Gives messages back before they are done. A `millpond_shuffle_reclaim` with this `min_idle_ms`
@@ -5686,7 +5686,7 @@ millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *jo
  * Frees a job. NULL and what was freed before are fine.
  *
  * The message of a job that did not end is taken over when its lease expires; the lease is no
- * longer extended.
+ * longer renewed.
  *
  * Threads: any.
  */
@@ -5829,7 +5829,7 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
 
 /**
  * Takes over up to `max` messages of consumers that are gone: messages that were delivered at
- * least `min_idle_ms` ago and neither acknowledged nor extended since. After `max_deliveries` a
+ * least `min_idle_ms` ago and neither acknowledged nor renewed since. After `max_deliveries` a
  * message becomes a dead letter instead.
  *
  * A program that crashes on one message leaves behind all that it had taken. So that the
@@ -5846,7 +5846,7 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
  * over 100 years.
  *
  * Delivery: a consumer that is only slow may still be working on a message that is taken over:
- * `min_idle_ms` must be longer than its work, or it must extend the messages that it works on.
+ * `min_idle_ms` must be longer than its work, or it must renew the messages that it works on.
  *
  * Threads: any.
  */
@@ -5878,7 +5878,7 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
 const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle_job *job);
 
 /**
- * Makes a worker of a consumer, which takes messages, extends them while they are worked on, acknowledges them,
+ * Makes a worker of a consumer, which takes messages, renews them while they are worked on, acknowledges them,
  * retries those that failed, and takes over the messages of consumers that are gone; `options` may be NULL. All
  * workers of a group should have the same lease.
  *
@@ -7786,7 +7786,7 @@ millpond_status millpond_events_ack_with(millpond_events_queue *queue,
                                          millpond_error **error);
 
 /**
- * Extends the leases of events: they last this long from now, or as long as the configuration
+ * Renews the leases of events: they last this long from now, or as long as the configuration
  * says. Returns for each whether it is still held.
  *
  * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
@@ -7796,16 +7796,16 @@ millpond_status millpond_events_ack_with(millpond_events_queue *queue,
  *
  * Threads: any.
  */
-millpond_status millpond_events_extend(millpond_events_queue *queue,
-                                       const millpond_event_receipt *deliveries,
-                                       size_t delivery_count,
-                                       int64_t lease_ms,
-                                       uint32_t *outcomes,
-                                       millpond_error **error);
+millpond_status millpond_events_renew(millpond_events_queue *queue,
+                                      const millpond_event_receipt *deliveries,
+                                      size_t delivery_count,
+                                      int64_t lease_ms,
+                                      uint32_t *outcomes,
+                                      millpond_error **error);
 
 /**
  * Removes events that are not leased, whatever they wait for, and dead letters. With
- * `also_running`, the holders of leased events are told to stop when they next extend the
+ * `also_running`, the holders of leased events are told to stop when they next renew the
  * lease, and these events are not tried again. With `force`, leased events are removed too,
  * immediately: the next event of the key becomes ready, and what their holders do later is
  * refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
@@ -8218,8 +8218,8 @@ millpond_status millpond_events_job_is_last_attempt(const millpond_events_job *j
                                                     millpond_error **error);
 
 /**
- * Whether the event was cancelled, as of the last extension. If so, stop working: a handler
- * that fails now ends the job, and the event is deleted. Always false in the child of a fork.
+ * Whether the event was cancelled, as of the last renewal. If so, stop working: a handler that
+ * fails now ends the job, and the event is deleted. Always false in the child of a fork.
  * `cancelled` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -8271,7 +8271,7 @@ void millpond_events_job_free(millpond_events_job *job);
 const millpond_events_data *millpond_events_job_data(const millpond_events_job *job);
 
 /**
- * Makes a worker of a queue, which receives events, extends them while they are worked on, and ends them; `options`
+ * Makes a worker of a queue, which receives events, renews them while they are worked on, and ends them; `options`
  * may be NULL.
  *
  * `worker` is set to the worker, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.

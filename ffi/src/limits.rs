@@ -6,7 +6,7 @@ use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, events, ick, shuffle, tasks};
 /// from input without a known end should stop there. See `millpond_limits_data`.
 #[repr(C)]
 pub struct millpond_limits {
-    /// Members of an add and a commit, messages of a write, an ack and an extend.
+    /// Members of an add and a commit, messages of a write, an ack and a renewal.
     pub items: usize,
     /// Total bytes of all strings of a call.
     pub bytes: usize,

@@ -65,7 +65,7 @@ static void an_event_is_published_received_and_acknowledged(const struct backend
     CHECK(is(EVENT(result)->key, "customer-12") && EVENT(result)->attempts == 1);
     CHECK(EVENT(result)->state == MILLPOND_EVENT_LEASED && EVENT(result)->headers.length > 0);
     receipt = receipt_of(result);
-    OK(millpond_events_extend(queue, &receipt, 1, 60000, &outcome, &error));
+    OK(millpond_events_renew(queue, &receipt, 1, 60000, &outcome, &error));
     CHECK(outcome == MILLPOND_EVENT_LEASE_HELD);
     /* With the next attempt the first one's token is worth nothing. */
     OK(millpond_events_nack(queue, &receipt, S("no printer"), 0, &error));

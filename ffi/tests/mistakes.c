@@ -279,7 +279,7 @@ static void counts_that_no_call_takes(const struct backend *backend) {
         OK(millpond_events_queue_new(client, S("x"), &events, &error));
         WRONG("ids has ", millpond_events_redrive(events, &id, count, &outcome, &error));
         WRONG("deliveries has ", millpond_events_ack_many(events, &delivery, count, &outcome, &error));
-        WRONG("deliveries has ", millpond_events_extend(events, &delivery, count, 1000, &outcome, &error));
+        WRONG("deliveries has ", millpond_events_renew(events, &delivery, count, 1000, &outcome, &error));
         WRONG("ids has ", millpond_events_cancel(events, &id, count, false, false, &outcome, &error));
         WRONG("ids has ", millpond_events_reschedule(events, &id, count, 1, &outcome, &error));
         WRONG("ids has ", millpond_events_reschedule_at_ms(events, &id, count, 1, &outcome, &error));

@@ -64,9 +64,9 @@ static void silent_consumers(const struct backend *backend) {
     millpond_shuffle_receipt receipt = put(queue, "t", "1");
     OK(millpond_shuffle_read(silent, 1, 0, &batch, &error));
     BATCH(batch, "task=1");
-    OK(millpond_shuffle_extend(silent, &receipt, 1, &count, &error));
+    OK(millpond_shuffle_renew(silent, &receipt, 1, &count, &error));
     CHECK(count == 1);
-    OK(millpond_shuffle_extend(other, &receipt, 1, &count, &error));
+    OK(millpond_shuffle_renew(other, &receipt, 1, &count, &error));
     CHECK(count == 0);
     OK(millpond_shuffle_reclaim(other, 3600000, 10, &batch, NULL, &error));
     BATCH(batch, "");
@@ -76,7 +76,7 @@ static void silent_consumers(const struct backend *backend) {
     CHECK(millpond_shuffle_batch_messages(batch)->deliveries == 2);
     CHECK(same(millpond_shuffle_batch_messages(batch)->receipt, receipt));
     BATCH(batch, "task=1");
-    OK(millpond_shuffle_extend(silent, &receipt, 1, NULL, &error));
+    OK(millpond_shuffle_renew(silent, &receipt, 1, NULL, &error));
 
     OK(millpond_shuffle_reclaim(other, 0, 10, &batch, &count, &error));
     CHECK(count == 1);

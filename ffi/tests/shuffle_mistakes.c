@@ -84,7 +84,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("messages[1].stream is -2", millpond_shuffle_ack(consumer, receipts, 2, NULL, &error));
     WRONG("messages[1].stream is -2",
           millpond_shuffle_ack_and_delete(consumer, receipts, 2, NULL, &error));
-    WRONG("messages[1].stream is -2", millpond_shuffle_extend(consumer, receipts, 2, NULL, &error));
+    WRONG("messages[1].stream is -2", millpond_shuffle_renew(consumer, receipts, 2, NULL, &error));
     WRONG("batch is NULL", millpond_shuffle_reclaim(consumer, 1, 1, NULL, NULL, &error));
     WRONG("over 100 years", millpond_shuffle_reclaim(consumer, UINT64_MAX, 1, &batch, NULL, &error));
     WRONG("messages is NULL", millpond_shuffle_messages_new(consumer, 1, 0, NULL, &error));

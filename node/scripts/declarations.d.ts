@@ -380,7 +380,7 @@ export type Fields =
  *
  * If a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
  * with those that were read with it, and only reading its text throws. Its `bytes` can be read, and
- * it can be acknowledged, extended and reclaimed like any other.
+ * it can be acknowledged, renewed and reclaimed like any other.
  *
  * @example
  * import { connect } from 'millpond'
@@ -659,7 +659,7 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  * A worker of a {@link ShuffleConsumer}; made by {@link ShuffleConsumer.worker}. {@link run} works until it is stopped,
  * on `concurrency` messages at a time; {@link drain} until nothing is available.
  *
- * The worker keeps a message while its handler works: a native thread extends it three times per lease. When the
+ * The worker keeps a message while its handler works: a native thread renews it three times per lease. When the
  * handler is done, the message is acknowledged, and with `delete` also deleted, whatever the handler returns except a
  * modification. {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, change what becomes of the
  * message. Any other exception is a failure: the message is delivered again after the backoff, until the consumer's

@@ -249,7 +249,7 @@ export const CALLS = {
     open: (client, name) => consumerOf(client.shuffleQueue(name)),
     calls: {
       read: [], readMany: [1], ack: [RECEIPT], ackAndDelete: [RECEIPT], ackEach: [RECEIPT],
-      ackAndDeleteEach: [RECEIPT], extend: [RECEIPT], release: [RECEIPT, 60_000], reject: [RECEIPT, 'no'],
+      ackAndDeleteEach: [RECEIPT], renew: [RECEIPT], release: [RECEIPT, 60_000], reject: [RECEIPT, 'no'],
       reclaim: [60_000, 1]
     },
     handles: { messages: [], worker: [] }
@@ -282,7 +282,7 @@ export const CALLS = {
     calls: {
       publish: ['x'], publishMany: [['x']], publishCall: ['x'], receive: [1], ack: [DELIVERY],
       ackMany: [[DELIVERY]], ackWith: [DELIVERY, ['x']], nack: [DELIVERY, 'no'], release: [DELIVERY],
-      deadLetter: [DELIVERY, 'no'], extend: [DELIVERY], fetch: [ID], list: ['ready'], cancel: [ID],
+      deadLetter: [DELIVERY, 'no'], renew: [DELIVERY], fetch: [ID], list: ['ready'], cancel: [ID],
       reschedule: [ID, 1000], rescheduleAtMs: [ID, 1000], redrive: [ID], redriveAll: [], purge: ['dead'],
       delete: [], stats: [], config: [], configure: [], pause: [], resume: [], reshard: [8], reshardStep: [8],
       putSchedule: [SCHEDULE], removeSchedule: ['s'], getSchedule: ['s'], listSchedules: [],

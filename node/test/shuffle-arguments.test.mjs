@@ -56,7 +56,7 @@ const CALLS = [
   [({ consumer }) => consumer.ack([{ ...RECEIPT, id: '1-+1' }]), 'messages[0].id has to have the form'],
   [({ consumer }) => consumer.ack({ id: '1-1' }), 'messages.stream has to be a whole number', TypeError],
   [({ consumer }) => consumer.ack([{ ...RECEIPT, stream: -1 }]), 'messages[0].stream is negative'],
-  [({ consumer }) => consumer.extend([[0, '1-1']]), 'messages[0] has to be a message or a receipt', TypeError],
+  [({ consumer }) => consumer.renew([[0, '1-1']]), 'messages[0] has to be a message or a receipt', TypeError],
   [({ consumer }) => consumer.ackAndDelete(null), 'messages has to be an iterable', TypeError],
   [({ consumer }) => consumer.reclaim('1', 1), 'minIdleMs has to be a number of milliseconds', TypeError],
   [({ consumer }) => consumer.reclaim(-1, 1), 'minIdleMs is -1'],
@@ -70,7 +70,7 @@ onEveryBackend('calls', async ({ connect, name }) => {
   const consumer = queue.consumer('g', 'c')
   await allRefused(CALLS, { queue, consumer })
   assert.equal(await queue.len(), 0)
-  assert.deepEqual([await consumer.ack([]), await consumer.extend(new Set())], [0, 0])
+  assert.deepEqual([await consumer.ack([]), await consumer.renew(new Set())], [0, 0])
 })
 
 test('handles', async () => {

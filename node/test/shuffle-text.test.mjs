@@ -44,7 +44,7 @@ onEveryBackend('every message is handed out', async ({ connect, name }) => {
   const read = await consumer.readMany(10)
   readAll(read)
   assert.deepEqual(read.map(({ stream, id }) => ({ stream, id })), receipts)
-  assert.equal(await consumer.extend(read), 4)
+  assert.equal(await consumer.renew(read), 4)
   assert.equal(await consumer.ack([read[0], read[1]]), 2)
   assert.equal(await consumer.ackAndDelete(read[2]), 1)
   assert.equal(await queue.pendingCount('g'), 1)

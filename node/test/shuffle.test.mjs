@@ -139,19 +139,19 @@ onEveryBackend('stats', async ({ connect, name }) => {
   assert.deepEqual(stats, { len: 3, pending: 1, lag: 2, streams })
 })
 
-onEveryBackend('reclaim, extend and dead letters', async ({ connect, name }) => {
+onEveryBackend('reclaim, renew and dead letters', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name, { streams: 1 })
   const first = queue.consumer('g', 'first')
   await queue.writeMany([['tenant', { n: '1' }], ['tenant', { n: '2' }]])
   const taken = await first.readMany(10)
-  assert.equal(await first.extend(taken), 2)
+  assert.equal(await first.renew(taken), 2)
   const second = queue.consumer('g', 'second', { maxDeliveries: 3n })
   assert.deepEqual(await second.reclaim(60_000, 10), { messages: [], dead: 0 })
   const { messages, dead } = await second.reclaim(0, 10)
   assert.deepEqual([numbersOf(messages), dead], [['1', '2'], 0])
   assert.deepEqual(messages.map((message) => message.deliveries), [2, 2])
-  assert.equal(await first.extend(taken), 0)
-  assert.equal(await second.extend(messages[0]), 1)
+  assert.equal(await first.renew(taken), 0)
+  assert.equal(await second.renew(messages[0]), 1)
   assert.equal(await second.ack(messages[0]), 1)
   const strict = queue.consumer('g', 'second', { maxDeliveries: 2 })
   assert.deepEqual(await strict.reclaim(0, 10), { messages: [], dead: 1 })

@@ -145,7 +145,7 @@ class EventQueue:
         self, delivery: Delivery, events: NewEvents
     ) -> builtins.list[Published]: ...
 
-    async def extend(
+    async def renew(
         self, deliveries: ManyDeliveries, lease: Seconds | None = None
     ) -> builtins.list[Literal["lost", "held", "cancelled"]]: ...
 

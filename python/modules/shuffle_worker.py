@@ -19,7 +19,7 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
     """Runs a handler for the messages of a consumer; made by :meth:`ShuffleConsumer.worker`. :meth:`run` works until it
     is stopped, on ``concurrency`` messages at a time, and :meth:`drain` until nothing is left.
 
-    The worker keeps a message while it is worked on: a native thread extends it three times per
+    The worker keeps a message while it is worked on: a native thread renews it three times per
     lease. When the handler returns, the message is acknowledged. A message that failed is delivered
     again, up to the consumer's ``max_deliveries``, after which it becomes a dead letter. The worker
     takes over the messages of consumers that are gone, and removes consumers that are gone for

@@ -11,7 +11,7 @@ import millpond.aio
 # The same call under the name that is usual for each kind of caller.
 SAME = {"aclose": "close"}
 CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "release", "reserve"}
-CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
+CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "renew"}
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
 CALLS |= {"delete_tracked", "cordon_deadline_exceeded", "write_tracked_many", "resize"}
 CALLS |= {"delete_dead_letters", "requeue_dead_letters", "remove_idle_consumers"}

@@ -27,7 +27,7 @@ async def test_an_event_is_received_once_and_ends(connect: Any, url: str, name: 
     assert (event.payload, event.key, event.attempts) == (b"\xff\x00", b"c", 1)
     assert event.headers == {"a": b"1"}
     assert await queue.receive(10) == []
-    assert await queue.extend(event, lease=60) == ["held"]
+    assert await queue.renew(event, lease=60) == ["held"]
     await queue.nack(event, "no printer", after=0)
     with pytest.raises(millpond.LeaseLostError):
         await queue.ack(event)

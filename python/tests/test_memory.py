@@ -56,7 +56,7 @@ def use_shuffle(queue: Any) -> None:
     message = consumer.read()
     messages = consumer.read_many(9)
     assert message.fields[0] != messages[-1].fields[1]
-    consumer.extend(messages)
+    consumer.renew(messages)
     consumer.ack_and_delete(message)
     consumer.ack_and_delete(messages)
     with pytest.raises(millpond.InvalidArgumentError):
@@ -119,7 +119,7 @@ def use_events(queue: Any) -> None:
     with pytest.raises(millpond.InvalidArgumentError):
         queue.publish("x", delay=-1)
     events = queue.receive(10)
-    queue.extend(events)
+    queue.renew(events)
     queue.ack_many(events)
     queue.worker().drain(lambda job: None)
     for event in queue.list("ready").events:

@@ -144,7 +144,7 @@ async def test_the_default_stream(connect: Any, shared_server: Any, name: str) -
     consumer = queue.consumer(name, "c", default_stream=True)
     message = await consumer.read()
     assert (message.stream, message.id, message.fields) == (None, "5-1", [(b"n", b"1")])
-    assert await consumer.extend(message) == 1
+    assert await consumer.renew(message) == 1
     assert await consumer.ack(millpond.Receipt(None, "5-1")) == 1
 
 
@@ -153,14 +153,14 @@ async def test_what_a_silent_consumer_left(connect: Any, url: str, name: str) ->
     await queue.write_many(numbered(3))
     silent = queue.consumer("g", "silent")
     taken = await silent.read_many(3)
-    assert await silent.extend(taken) == 3
+    assert await silent.renew(taken) == 3
     other = queue.consumer("g", "other", max_deliveries=3)
     minute = datetime.timedelta(minutes=1)
     assert await other.reclaim(minute, 100) == millpond.Reclaimed([], 0)
     reclaimed = await other.reclaim(min_idle=0, max=2)
     assert [message.deliveries for message in reclaimed.messages] == [2, 2]
     assert reclaimed.dead == 0
-    assert await silent.extend(taken) == 1
+    assert await silent.renew(taken) == 1
     assert await other.ack(reclaimed.messages[0]) == 1
     again = await queue.consumer("g", "other", max_deliveries=2).reclaim(0, 100)
     assert ([message.deliveries for message in again.messages], again.dead) == ([2], 1)

@@ -50,7 +50,7 @@ def dying(queue: Any, max_deliveries: int) -> Any:
         (lambda q: q.consumer("g", "c").read_many(1.0), TypeError, "max must be int, not float"),
         (lambda q: q.consumer("g", "c").ack("1-1"), TypeError, "messages must be an iterable"),
         (lambda q: q.consumer("g", "c").ack(["1-1"]), TypeError, "messages[0] must be a Message"),
-        (lambda q: q.consumer("g", "c").extend([None]), TypeError, "messages[0] must be a Mess"),
+        (lambda q: q.consumer("g", "c").renew([None]), TypeError, "messages[0] must be a Mess"),
         (lambda q: q.consumer("g", "c").ack_and_delete(5), TypeError, "messages must be an iter"),
         (lambda q: q.consumer("g", "c").reclaim("1", 1), TypeError, "min_idle must be a number"),
         (lambda q: q.consumer("g", "c").reclaim(float("inf"), 1), Invalid, "over 100 years"),

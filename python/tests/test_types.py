@@ -47,7 +47,7 @@ assert_type(consumer.read(), Optional[millpond.Message[str]])
 for messages in consumer.messages(wait=0.1):
     assert_type(messages[0].fields, list[tuple[str, str]])
     assert_type(messages[0].field(b"a"), Optional[str])
-    assert_type(consumer.ack(messages) + consumer.extend(receipts[0]), int)
+    assert_type(consumer.ack(messages) + consumer.renew(receipts[0]), int)
 assert_type(consumer.reclaim(1, 1), millpond.Reclaimed[str])
 assert_type(queue.stats("g").streams[0].oldest_idle, Optional[float])
 assert_type(queue.dead_letters()[0].group, str)

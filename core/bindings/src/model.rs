@@ -298,17 +298,21 @@ impl Model {
         nearest(queue, name, &self.queues, known)
     }
 
-    /// The key of the type that a host calls so; of an enum, if there is none.
+    /// The key of the type that a host calls so; of an enum, if there is none. Of several records it is the one that
+    /// methods return: the others are results of steps, which hosts do not have.
     ///
     /// # Panics
     ///
     /// If it calls two so.
     pub(crate) fn key_of(&self, is_it: impl Fn(&str) -> bool) -> Option<String> {
         let only = |keys: &mut dyn Iterator<Item = &String>| {
-            let mut keys = keys.filter(|key| is_it(key));
-            let (key, other) = (keys.next(), keys.next());
-            assert!(other.is_none(), "{key:?} and {other:?} have one name");
-            key.cloned()
+            let mut keys: Vec<_> = keys.filter(|key| is_it(key)).collect();
+            if keys.len() > 1 {
+                let returned = self.returned();
+                keys.retain(|key| !self.is(key, Kind::Record) || returned.contains(key.as_str()));
+            }
+            assert!(keys.len() <= 1, "{keys:?} have one name");
+            keys.first().copied().cloned()
         };
         only(&mut self.types.keys()).or_else(|| only(&mut self.enums.keys()))
     }

@@ -33,7 +33,7 @@ pub enum Cancelled {
     Gone,
     /// It was removed, by this call or by one in the ten minutes before.
     Removed,
-    /// It is leased. If requested, its holder is told to stop when the lease is extended, and the event is not tried
+    /// It is leased. If requested, its holder is told to stop when the lease is renewed, and the event is not tried
     /// again.
     Running,
 }

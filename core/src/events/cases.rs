@@ -40,7 +40,7 @@ pub(super) fn cases() -> Vec<Case> {
             &["[ '0 7 '7:0000-ffff ]", "[ '17 7 ' ]", "[ ' 7 ' ]", "[ ' 0 ' ]"],
         ),
         case(
-            Extend::new(
+            Renew::new(
                 partition(),
                 vec![settle(End::Done).receipt, other(End::Done).receipt],
                 None,

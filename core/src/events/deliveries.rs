@@ -440,6 +440,6 @@ mod tests {
         let events = whole(queue.receive(10)).expect("there is one");
         assert_eq!(events.len(), 1, "{events:?}");
         assert!(events[0].attempts > 1, "{events:?}");
-        whole(queue.extend(&events, None)).expect("they are different ones");
+        whole(queue.renew(&events, None)).expect("they are different ones");
     }
 }

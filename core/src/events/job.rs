@@ -1,4 +1,4 @@
-//! A job: an event that is being worked on, extended until it ends.
+//! A job: an event that is being worked on, renewed until it ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::calls::{Calls, is_stale};
 use super::partition::Partition;
 use super::receive::Receipt;
 use super::run::Events;
-use super::{Event, EventQueue, Extend, Held};
+use super::{Event, EventQueue, Held, Renew};
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, Result};
 use crate::runtime::sync::lock;
@@ -16,7 +16,7 @@ use crate::worker::lease::{self, Lease};
 
 /// An event that is being worked on; made by a [`Run`](super::Run), which ends it.
 ///
-/// A native thread extends its lease three times per lease, so a busy handler keeps it. A job belongs to its process:
+/// A native thread renews its lease three times per lease, so a busy handler keeps it. A job belongs to its process:
 /// in the child of a fork, [`Run::end`](super::Run::end) fails with `FORKED`.
 pub type Job<M = Blocking> = worker::job::Job<Events<M>>;
 
@@ -56,15 +56,15 @@ pub(crate) struct HeldEvent {
 }
 
 impl lease::Held for HeldEvent {
-    type Renew = Extend;
+    type Renew = Renew;
 
-    fn renew(&self, length: Duration) -> Result<Extend> {
-        Extend::new(lock(&self.partition).clone(), vec![self.receipt], Some(length))
+    fn renew(&self, length: Duration) -> Result<Renew> {
+        Renew::new(lock(&self.partition).clone(), vec![self.receipt], Some(length))
     }
 
-    fn renewed(&mut self, extended: super::Extended) -> bool {
-        self.is_cancelled |= extended.held.contains(&Held::Cancelled);
-        !extended.held.contains(&Held::Lost)
+    fn renewed(&mut self, renewed: super::Renewed) -> bool {
+        self.is_cancelled |= renewed.held.contains(&Held::Cancelled);
+        !renewed.held.contains(&Held::Lost)
     }
 
     fn is_cancelled(&self) -> bool {
@@ -102,7 +102,7 @@ impl<M: Mode> Job<M> {
         self.core.is_last
     }
 
-    /// Whether the event was [cancelled](super::EventQueue::cancel), as of the last extension. If so, stop working: a
+    /// Whether the event was [cancelled](super::EventQueue::cancel), as of the last renewal. If so, stop working: a
     /// handler that fails now ends the job, and the event is deleted. Always false in the child of a fork.
     pub fn is_cancelled(&self) -> bool {
         self.core.lease.is_own() && self.core.lease.lock().held.is_cancelled

@@ -10,7 +10,6 @@ mod delete;
 mod deliveries;
 mod embedded;
 mod event;
-mod extend;
 mod fetch;
 mod hand_on;
 mod id;
@@ -30,6 +29,7 @@ mod queue;
 mod receive;
 mod redrive;
 mod redrive_all;
+mod renew;
 mod reschedule;
 mod reshard;
 mod route;
@@ -54,7 +54,6 @@ pub use config_change::ConfigChange;
 pub use delete::{Delete, Deleted};
 pub use deliveries::Deliveries;
 pub use event::{DEDUP_WINDOW_DEFAULT, Event, IfExists, NewEvent};
-pub use extend::{Extend, Extended, Held};
 pub use fetch::Fetch;
 pub use hand_on::HandOn;
 pub use id::EventId;
@@ -75,6 +74,7 @@ pub use queue::EventQueue;
 pub use receive::{Receipt, Receive, Received};
 pub use redrive::{Redrive, Redriven};
 pub use redrive_all::{RedriveAll, RedriveFilter, RedriveRange, RedrivenAll};
+pub use renew::{Held, Renew, Renewed};
 pub use reschedule::{Reschedule, Rescheduled};
 pub use reshard::{Arrive, Batch, Export, Import, Imported, Leave, Left, Moved, Remap, Thaw};
 pub use run::RELEASE_DELAY_DEFAULT;
@@ -102,6 +102,6 @@ use crate::step::steps;
 
 steps! {
     [embedded::State]
-    Arrive, Cancel, Delete, Export, Extend, Fetch, HandOn, Import, Leave, List, Open, Publish, Purge, PutSchedule, ReadSchedules,
-    ReadStats, Receive, Redrive, RedriveAll, Remap, RemoveSchedule, Reschedule, Settle, Thaw, Trigger,
+    Arrive, Cancel, Delete, Export, Fetch, HandOn, Import, Leave, List, Open, Publish, Purge, PutSchedule, ReadSchedules,
+    ReadStats, Receive, Redrive, RedriveAll, Remap, RemoveSchedule, Renew, Reschedule, Settle, Thaw, Trigger,
 }

@@ -14,9 +14,9 @@ use super::receive::Suspects;
 use super::reshard::Wanted;
 use super::run::Events;
 use super::{
-    Cancel, Cancelled, Config, ConfigChange, End, Event, EventId, Extend, Held, IfExists, NewEvent,
-    Publish, Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement,
-    Stats, Worker, limits,
+    Cancel, Cancelled, Config, ConfigChange, End, Event, EventId, Held, IfExists, NewEvent,
+    Publish, Published, ReadStats, Receipt, Receive, Renew, Reschedule, Rescheduled, Settled,
+    Settlement, Stats, Worker, limits,
 };
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, ensure};
@@ -302,13 +302,13 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Extends the leases of events: they last this long from now, or as long as the configuration says. Returns for
+    /// Renews the leases of events: they last this long from now, or as long as the configuration says. Returns for
     /// each whether it is still held.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a lease below a millisecond or above [`DELAY_MAX`](super::DELAY_MAX), and more than
     /// [`CALL_ITEMS_MAX`] events.
-    pub fn extend<D: Into<Receipt>>(
+    pub fn renew<D: Into<Receipt>>(
         &self,
         deliveries: impl IntoIterator<Item = D>,
         lease: impl Into<Option<Duration>>,
@@ -316,14 +316,14 @@ impl<M: Mode> EventQueue<M> {
         let held: Vec<Receipt> = deliveries.into_iter().map(Into::into).collect();
         let lease = lease.into();
         let checked = check_count(held.len()).and_then(|()| lease.map_or(Ok(()), limits::lease));
-        self.call("events.extend", checked.map(|()| held), async move |calls, held| {
-            let make = |partition, _, held| Extend::new(partition, held, lease);
-            calls.spread(held, 0, make, |extended| extended.held).await
+        self.call("events.renew", checked.map(|()| held), async move |calls, held| {
+            let make = |partition, _, held| Renew::new(partition, held, lease);
+            calls.spread(held, 0, make, |renewed| renewed.held).await
         })
     }
 
     /// Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    /// of leased events are told to stop when they next extend the lease, and these events are not tried again. With
+    /// of leased events are told to stop when they next renew the lease, and these events are not tried again. With
     /// `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
     /// holders do later is refused with `LEASE_LOST`. This is the call that takes a hung delivery away. The
     /// deduplication id of an event that is cancelled is free at once. Returns the result for each.

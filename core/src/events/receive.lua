@@ -8,7 +8,7 @@
 -- ARGV[7] seed        of the delays of those whose lease ran out
 -- ARGV[8] process     that listens, by a name that no other one has, which begins with a `c` on a cluster; or nothing
 -- ARGV[9] waits       whether it waits on: 1 if this takes nothing, 2 if it takes something, 3 in any case, 0 in none
--- ARGV[10] suspects   1 to take a suspect, alone; 2 if the receiver also says when the work on it begins (extend.lua),
+-- ARGV[10] suspects   1 to take a suspect, alone; 2 if the receiver also says when the work on it begins (renew.lua),
 --                     before which a lease that runs out is not counted; 0 for none
 -- Returns {until when they are leased, events that are ready still, in how many microseconds the next one may come
 -- (-1 for never, 0 if this step left something undone), the place of the process among those that wait (-1 if it does

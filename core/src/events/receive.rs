@@ -115,7 +115,7 @@ impl Receive {
         Ok(Self { partition, op, max, lease_us, token, seed, waits, suspects })
     }
 
-    /// Whether the receiver says when the work on a suspect begins, by an [`Extend`](super::Extend). A suspect is an
+    /// Whether the receiver says when the work on a suspect begins, by a [`Renew`](super::Renew). A suspect is an
     /// event of which two leases expired, or one if the next one would be the last: it is received alone.
     #[must_use]
     pub fn begins(self, begins: bool) -> Self {

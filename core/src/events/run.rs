@@ -11,7 +11,7 @@ use super::limits::STEP_EVENTS_MAX;
 use super::partition::Partition;
 use super::queue::taken_over;
 use super::worker::Options;
-use super::{End, Event, EventQueue, Extend, Held, Receipt, Settle, Settled, Settlement};
+use super::{End, Event, EventQueue, Held, Receipt, Renew, Settle, Settled, Settlement};
 use crate::client::{Async, Mode};
 use crate::error::{Result, Retry, invalid};
 use crate::step::limits::RELEASE_DELAY;
@@ -87,9 +87,9 @@ impl<M: Mode> Queue for Events<M> {
         // It goes on although nobody waits for it.
         drop(Async::call(async move {
             let make =
-                |partition, _, held| Ok(Extend::new(partition, held, Some(length))?.begins(true));
+                |partition, _, held| Ok(Renew::new(partition, held, Some(length))?.begins(true));
             let held = match calls {
-                Ok(calls) => calls.spread(held, 0, make, |extended| extended.held).await,
+                Ok(calls) => calls.spread(held, 0, make, |renewed| renewed.held).await,
                 Err(error) => Err(error),
             };
             then(held.and_then(|held| match held.contains(&Held::Lost) {
@@ -200,7 +200,7 @@ impl<M: Mode> Takes<M> {
         let job = |event: Event| {
             let (name, vslot) = (queue.name().ok()?, event.id.vslot());
             let partition = match map.move_of(vslot) {
-                // It is in either: the first extension is refused, and looks where it is.
+                // It is in either: the first renewal is refused, and looks where it is.
                 Some(moving) => Partition::new(&name, moving.to as u16, 0).ok()?,
                 None => map.partition(&name, map.owner_of(vslot)).ok()?,
             };

@@ -285,7 +285,7 @@ fn what_is_cancelled_is_gone_or_told_to_stop() {
         cancel(vec![head, behind, later, EventId::MIN]),
         [Cancelled::Running, Cancelled::Removed, Cancelled::Removed, Cancelled::Gone]
     );
-    let step = Extend::new(
+    let step = Renew::new(
         queue.partition.clone(),
         vec![Receipt { id: head, token }, Receipt { id: head, token: [9; 8] }],
         None,

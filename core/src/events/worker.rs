@@ -10,7 +10,7 @@ use crate::worker;
 /// Runs a handler for the events of a queue; made by [`EventQueue::worker`](super::EventQueue::worker). [`run`](Worker::run) works until it is
 /// stopped, on `concurrency` events at a time, and [`drain`](Worker::drain) until nothing is ready.
 ///
-/// The worker keeps an event while it is worked on: a native thread extends its lease three times per lease. The
+/// The worker keeps an event while it is worked on: a native thread renews its lease three times per lease. The
 /// queue's [`Config`](super::Config) sets the length of the lease, the number of attempts and the backoff.
 ///
 /// ```
@@ -60,7 +60,7 @@ pub(crate) struct Options {
 }
 
 impl<M: Mode> Worker<M> {
-    /// How long an event is leased; by default as long as the queue's configuration says. A native thread extends it
+    /// How long an event is leased; by default as long as the queue's configuration says. A native thread renews it
     /// three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.options.lease = Some(lease);

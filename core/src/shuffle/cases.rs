@@ -25,7 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(AckEach::new("q", "g", [receipt, receipt]), &["[ 1 0 ]"]),
         case(Backlog::new("q"), &["7", "0"]),
         case(DeleteDeadLetters::new("q", [receipt.id]), &["1", "0"]),
-        case(Extend::new("q", "g", "c", [receipt]), &["1", "0"]),
+        case(Renew::new("q", "g", "c", [receipt]), &["1", "0"]),
         case(Len::new("q"), &["7", "0"]),
         case(Read::new("q", "g", "c", 2), &["[ '9-1 ]", &listed(&["'", "3", entry, "-1", entry])]),
         case(ReadDeadLetters::new("q", 2), &["[ ]", &listed(&[dead, dead])]),

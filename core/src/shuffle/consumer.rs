@@ -7,8 +7,8 @@ use super::message::{Message, Receipt};
 use super::name::Name;
 use super::run::Messages as Jobs;
 use super::{
-    ACK_MESSAGES_MAX, Ack, AckEach, Batch, Extend, Messages, Read, Reclaim, Reclaimed, Reject,
-    Release, RemoveIdleConsumers, ShuffleQueue, StreamNumber, Worker, steps_of,
+    ACK_MESSAGES_MAX, Ack, AckEach, Batch, Messages, Read, Reclaim, Reclaimed, Reject, Release,
+    RemoveIdleConsumers, Renew, ShuffleQueue, StreamNumber, Worker, steps_of,
 };
 use crate::client::{Blocking, Client, Mode};
 use crate::error::Result;
@@ -217,14 +217,14 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.ack_each_with(messages, true)
     }
 
-    /// Extends the time of messages that are still being worked on, so that no other consumer [reclaims](Self::reclaim)
-    /// them. Returns how many are still this consumer's; the others have been taken over.
+    /// Renews messages that are still being worked on: their idle time starts again, so that no other consumer
+    /// [reclaims](Self::reclaim) them. Returns how many are still this consumer's; the others have been taken over.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
-    pub fn extend<R: Into<Receipt>>(&self, messages: impl IntoIterator<Item = R>) -> M::Reply<u64> {
+    pub fn renew<R: Into<Receipt>>(&self, messages: impl IntoIterator<Item = R>) -> M::Reply<u64> {
         let steps = self.steps_of(messages, |part| {
-            Extend::of(self.queue.name()?, &self.group, &self.consumer, part)
+            Renew::of(self.queue.name()?, &self.group, &self.consumer, part)
         });
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
@@ -297,7 +297,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     }
 
     /// Takes over up to `max` messages of consumers that are gone: messages that were delivered at least `min_idle` ago
-    /// and neither acknowledged nor [extended](Self::extend) since. After [`max_deliveries`](Self::max_deliveries) a
+    /// and neither acknowledged nor [renewed](Self::renew) since. After [`max_deliveries`](Self::max_deliveries) a
     /// message becomes a dead letter instead.
     ///
     /// A program that crashes on one message leaves behind all that it had taken. So that the others do not become dead
@@ -311,7 +311,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     ///
     /// # Delivery
     /// A consumer that is only slow may still be working on a message that is taken over: `min_idle` must be longer
-    /// than its work, or it must extend the messages that it works on.
+    /// than its work, or it must renew the messages that it works on.
     pub fn reclaim(&self, min_idle: Duration, max: usize) -> M::Reply<Reclaimed> {
         self.queue.client.run(self.reclaim_step(min_idle, max))
     }

@@ -1,4 +1,4 @@
-//! A job: a message that is being worked on, extended until it ends.
+//! A job: a message that is being worked on, renewed until it ends.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::name::Name;
 use super::run::Messages;
 use super::worker::Policy;
-use super::{Extend, Message, Receipt, ShuffleConsumer};
+use super::{Message, Receipt, Renew, ShuffleConsumer};
 use crate::client::{Blocking, Mode};
 use crate::error::Result;
 use crate::worker;
@@ -16,7 +16,7 @@ use crate::worker::lease::{Held, Lease};
 
 /// A message that is being worked on; made by a [`Run`](super::Run), which ends it.
 ///
-/// A native thread extends it three times per lease, so a busy handler keeps it. A job belongs to its process: in the
+/// A native thread renews it three times per lease, so a busy handler keeps it. A job belongs to its process: in the
 /// child of a fork, [`Run::end`](super::Run::end) fails with `FORKED`.
 pub type Job<M = Blocking> = worker::job::Job<Messages<M>>;
 
@@ -66,21 +66,21 @@ pub(crate) struct HeldMessage {
 }
 
 impl Held for HeldMessage {
-    type Renew = Extend;
+    type Renew = Renew;
 
-    fn renew(&self, _: Duration) -> Result<Extend> {
+    fn renew(&self, _: Duration) -> Result<Renew> {
         let Holder { name, group, consumer } = &*self.holder;
-        Extend::of(name.clone(), group, consumer, vec![self.receipt])
+        Renew::of(name.clone(), group, consumer, vec![self.receipt])
     }
 
-    fn renewed(&mut self, extended: u64) -> bool {
-        extended == 1
+    fn renewed(&mut self, renewed: u64) -> bool {
+        renewed == 1
     }
 }
 
 impl<M: Mode> JobCore<M> {
     /// Notes that the work on a suspect begins.
-    pub(super) fn begin_step(&self) -> Result<Extend> {
+    pub(super) fn begin_step(&self) -> Result<Renew> {
         let held = self.lease.lock().held.clone();
         Ok(held.renew(self.policy.lease)?.begins(self.message.deliveries))
     }

@@ -9,7 +9,6 @@ mod consumer;
 mod dead_letters;
 mod delete_dead_letters;
 mod embedded;
-mod extend;
 mod job;
 mod len;
 mod message;
@@ -20,6 +19,7 @@ mod reclaim;
 mod reject;
 mod release;
 mod remove_idle_consumers;
+mod renew;
 mod requeue_dead_letters;
 mod resize;
 mod run;
@@ -39,7 +39,6 @@ pub use backlog::Backlog;
 pub use consumer::{MAX_DELIVERIES_DEFAULT, MAX_DELIVERIES_MAX, ShuffleConsumer};
 pub use dead_letters::{DeadLetter, ReadDeadLetters};
 pub use delete_dead_letters::DeleteDeadLetters;
-pub use extend::Extend;
 pub use job::Job;
 pub use len::Len;
 pub use message::{Message, MessageId, Receipt, Stream};
@@ -49,6 +48,7 @@ pub use reclaim::{Reclaim, Reclaimed};
 pub use reject::{REASON_BYTES_MAX, Reject};
 pub use release::Release;
 pub use remove_idle_consumers::RemoveIdleConsumers;
+pub use renew::Renew;
 pub use requeue_dead_letters::RequeueDeadLetters;
 pub use resize::Resize;
 pub use shard::shard;
@@ -545,8 +545,8 @@ impl<M: Mode> ShuffleQueue<M> {
 
 crate::step::steps! {
     [embedded::State, tracking::State]
-    Ack, AckEach, Backlog, DeleteDeadLetters, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim,
-    Reject, Release, RemoveIdleConsumers, RequeueDeadLetters, Resize, Write,
+    Ack, AckEach, Backlog, DeleteDeadLetters, Len, Read, ReadDeadLetters, ReadStats, Reclaim,
+    Reject, Release, RemoveIdleConsumers, Renew, RequeueDeadLetters, Resize, Write,
     Cordon, DeleteTracked, ForgetExpired, ScanExpired,
 }
 

@@ -14,7 +14,7 @@
 -- ARGV[6] dead_ttl_ms     how long a dead letter lives; 0 for ever
 -- ARGV[7] default         1 to look at the stream at <queue> as well, whose group is <queue>, else 0
 -- ARGV[8] reason          of a dead letter
--- ARGV[9] begins          1 if the consumer says when the work on a suspect begins (extend.lua), before which its
+-- ARGV[9] begins          1 if the consumer says when the work on a suspect begins (renew.lua), before which its
 --                         delivery is not counted; 0 if it begins now
 -- returns {dead, 1 if the message is a suspect and else 0, stream, deliveries, {id, {field, value, …}}, stream,
 --   deliveries, {…}, …}; the default stream is -1

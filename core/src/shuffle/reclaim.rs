@@ -39,7 +39,7 @@ pub struct Reclaimed {
 
 impl Reclaim {
     /// Takes over up to `max` messages that were delivered at least `min_idle` ago and neither
-    /// acknowledged nor extended since.
+    /// acknowledged nor renewed since.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a

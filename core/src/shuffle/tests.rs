@@ -74,7 +74,7 @@ fn a_receipt_of_no_stream_is_refused() {
     assert_eq!(consumer.ack([receipt(STREAMS_MAX - 1)]).unwrap(), 0);
     for error in [
         consumer.ack([receipt(STREAMS_MAX), receipt(0)]).unwrap_err(),
-        consumer.extend([receipt(u32::MAX)]).unwrap_err(),
+        consumer.renew([receipt(u32::MAX)]).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
@@ -91,7 +91,7 @@ fn an_iterator_without_an_end_is_refused_as_it_is_read() {
         (queue.write("t", repeat(("a", "b"))).map(drop), "message 0 has more than 32768 fields"),
         (queue.write_many(repeat(("t", [("a", "b")]))).map(drop), "at most 1000000 messages"),
         (consumer.ack(repeat(receipt)).map(drop), "at most 1000000 messages"),
-        (consumer.extend(repeat(receipt)).map(drop), "at most 1000000 messages"),
+        (consumer.renew(repeat(receipt)).map(drop), "at most 1000000 messages"),
         (consumer.ack_each(repeat(receipt)).map(drop), "at most 1000000 messages"),
         (consumer.reject(repeat(receipt), "no").map(drop), "at most 1000000 messages"),
         (queue.delete_dead_letters(repeat(id)).map(drop), "at most 1000000 letters"),
@@ -457,13 +457,13 @@ fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
     let taken = silent.read_many(6).unwrap();
     let minute = Duration::from_secs(60);
     clock.advance(minute);
-    assert_eq!(silent.extend([&taken[0]]).unwrap(), 1);
+    assert_eq!(silent.renew([&taken[0]]).unwrap(), 1);
     let other = queue.consumer("g", "other").max_deliveries(3);
     assert_eq!(other.reclaim(minute, 2).unwrap().messages.len(), 2);
     let rest = other.reclaim(minute, 100).unwrap();
     assert_eq!((rest.messages.len(), rest.dead), (3, 0), "one is worked on");
     assert!(rest.messages.iter().all(|message| message.deliveries == 2));
-    assert_eq!(silent.extend(&taken).unwrap(), 1, "the others are not its own any more");
+    assert_eq!(silent.renew(&taken).unwrap(), 1, "the others are not its own any more");
     clock.advance(minute);
     let end = other.max_deliveries(2).reclaim(minute, 100).unwrap();
     assert_eq!((end.messages.len(), end.dead), (1, 5));

@@ -19,7 +19,7 @@ pub const KEEP_CONSUMERS_DEFAULT: Duration = Duration::from_secs(3_600);
 /// Runs a handler for the messages of a consumer; made by [`ShuffleConsumer::worker`](super::ShuffleConsumer::worker). [`run`](Worker::run) works until
 /// it is stopped, on `concurrency` messages at a time, and [`drain`](Worker::drain) until nothing is left.
 ///
-/// The worker keeps a message while it is worked on: a native thread extends it three times per lease. Twice per lease
+/// The worker keeps a message while it is worked on: a native thread renews it three times per lease. Twice per lease
 /// the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for good. All
 /// workers of a group should have the same lease.
 ///
@@ -89,7 +89,7 @@ impl Default for Policy {
 }
 
 impl<M: Mode> Worker<M> {
-    /// How long other consumers do not reclaim a message; [`LEASE_DEFAULT`] by default. A native thread extends it
+    /// How long other consumers do not reclaim a message; [`LEASE_DEFAULT`] by default. A native thread renews it
     /// three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.options.lease = lease;

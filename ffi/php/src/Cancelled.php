@@ -21,8 +21,8 @@ enum Cancelled: string
     case Removed = 'removed';
 
     /**
-     * It is leased. If requested, its holder is told to stop when the lease is extended, and the event is
-     * not tried again.
+     * It is leased. If requested, its holder is told to stop when the lease is renewed, and the event is not
+     * tried again.
      */
     case Running = 'running';
 }

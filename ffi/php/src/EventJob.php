@@ -14,7 +14,7 @@ use Millpond\Internal\Owns;
 /**
  * An event that is being processed; the handler of an `EventWorker` receives it.
  *
- * A native thread extends its lease three times per lease, so a busy handler does not lose it.
+ * A native thread renews its lease three times per lease, so a busy handler does not lose it.
  */
 final class EventJob implements EventJobInterface
 {

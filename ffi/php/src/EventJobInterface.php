@@ -19,8 +19,8 @@ interface EventJobInterface
     public function isLastAttempt(): bool;
 
     /**
-     * Whether the event was cancelled, as of the last extension. If so, stop working: a handler that fails
-     * now ends the job, and the event is deleted. Always false in the child of a fork.
+     * Whether the event was cancelled, as of the last renewal. If so, stop working: a handler that fails now
+     * ends the job, and the event is deleted. Always false in the child of a fork.
      */
     public function isCancelled(): bool;
 

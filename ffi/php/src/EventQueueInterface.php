@@ -378,7 +378,7 @@ interface EventQueueInterface
     public function ackWith(Event|EventReceipt $delivery, NewEvent|string|iterable $events): array;
 
     /**
-     * Extends the leases of events: they last this long from now, or as long as the configuration says.
+     * Renews the leases of events: they last this long from now, or as long as the configuration says.
      * Returns for each whether it is still held.
      *
      * @param Event|EventReceipt|iterable<Event|EventReceipt> $deliveries events, as they were received
@@ -391,11 +391,11 @@ interface EventQueueInterface
      * @throws Exception\InvalidArgumentException for a lease below a millisecond or above 100 years, and
      *     more than 1,000,000 events
      */
-    public function extend(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array;
+    public function renew(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array;
 
     /**
      * Removes events that are not leased, whatever they wait for, and dead letters. With `alsoRunning`, the
-     * holders of leased events are told to stop when they next extend the lease, and these events are not
+     * holders of leased events are told to stop when they next renew the lease, and these events are not
      * tried again. With `force`, leased events are removed too, immediately: the next event of the key
      * becomes ready, and what their holders do later is refused with LeaseLostException. This is the call
      * that takes a hung delivery away. The deduplication id of an event that is cancelled is free at once.

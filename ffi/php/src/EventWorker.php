@@ -15,7 +15,7 @@ use Millpond\Internal\Works;
  * class and message: the event is redelivered as the queue's `EventConfig` says, and then becomes a dead
  * letter. Wrong return values, `exit()` and fatal errors are handled as by `Tasks\Worker`.
  *
- * An event belongs to the worker during processing: a native thread extends its lease three times per lease.
+ * An event belongs to the worker during processing: a native thread renews its lease three times per lease.
  *
  *     $queue = Millpond::connect('memory:')->events('orders');
  *     $queue->publishMany([new NewEvent('paid', key: '7'), new NewEvent('?', key: '8')]);

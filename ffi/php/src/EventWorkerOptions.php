@@ -15,7 +15,7 @@ final class EventWorkerOptions
 {
     /**
      * @param float|null  $lease       how long in seconds an event is leased; by default as long as the queue's
-     *                                 configuration says. A native thread extends it three times per lease
+     *                                 configuration says. A native thread renews it three times per lease
      * @param string|null $keyRange    takes only events of this part of the key space, such as `-80`, `40-80` or
      *                                 `80-`, as `EventQueue::deliveries()` do. If it does not consist of whole
      *                                 partitions, the run ends with InvalidArgumentException

@@ -62,7 +62,7 @@ interface ShuffleConsumerInterface
 
     /**
      * Takes over up to `max` messages of consumers that are gone: messages that were delivered at least
-     * `minIdle` ago and neither acknowledged nor extended since. After `maxDeliveries` a message becomes a
+     * `minIdle` ago and neither acknowledged nor renewed since. After `maxDeliveries` a message becomes a
      * dead letter instead.
      *
      * A program that crashes on one message leaves behind all that it had taken. So that the others do not
@@ -72,7 +72,7 @@ interface ShuffleConsumerInterface
      * not count as left behind.
      *
      * A consumer that is only slow may still be working on a message that is taken over: `minIdle` must be
-     * longer than its work, or it must extend the messages that it works on.
+     * longer than its work, or it must renew the messages that it works on.
      *
      * @param float $minIdle how long in seconds a message must have been with its consumer
      * @param int   $max     the maximum number of messages, 1 to 10,000
@@ -136,14 +136,14 @@ interface ShuffleConsumerInterface
     public function ackAndDeleteEach(Message|Receipt|iterable $messages): array;
 
     /**
-     * Extends the time of messages that are still being worked on, so that no other consumer reclaims them.
-     * Returns how many are still this consumer's; the others have been taken over.
+     * Renews messages that are still being worked on: their idle time starts again, so that no other
+     * consumer reclaims them. Returns how many are still this consumer's; the others have been taken over.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
      * @throws Exception\MillpondException as ack()
      */
-    public function extend(Message|Receipt|iterable $messages): int;
+    public function renew(Message|Receipt|iterable $messages): int;
 
     /**
      * Gives messages back before they are done. A reclaim() with this `minIdle` takes them over after the

@@ -14,7 +14,7 @@ use Millpond\Internal\ShuffleResults;
 /**
  * A message that is being processed; the handler of a `ShuffleWorker` receives it.
  *
- * A native thread extends it three times per lease, so a busy handler does not lose it.
+ * A native thread renews it three times per lease, so a busy handler does not lose it.
  */
 final class ShuffleJob implements ShuffleJobInterface
 {

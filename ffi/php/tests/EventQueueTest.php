@@ -66,7 +66,7 @@ final class EventQueueTest extends TestCase
         self::assertSame([$published->id, $published->fireAtUs, EventState::Leased], [$event->id, $event->fireAtUs, $event->state]);
         self::assertSame([null, null, null, ''], [$event->reason, $event->dedupId, $event->expiresAtUs, $event->err]);
         self::assertSame([], $queue->receive(10));
-        self::assertSame([Held::Held], $queue->extend($event, lease: 60));
+        self::assertSame([Held::Held], $queue->renew($event, lease: 60));
         $queue->nack($event, 'no printer', after: 0);
         self::assertInstanceOf(LeaseLostException::class, self::thrown(static fn () => $queue->ack($event)));
         [$again] = $queue->receive();
@@ -230,7 +230,7 @@ final class EventQueueTest extends TestCase
         self::assertSame([Cancelled::Removed, Cancelled::Removed], $queue->cancel([$dead, $other->id]));
         [$held] = $queue->receive();
         self::assertSame([Cancelled::Running], $queue->cancel($held, alsoRunning: true));
-        self::assertSame([Held::Cancelled], $queue->extend([$held]));
+        self::assertSame([Held::Cancelled], $queue->renew([$held]));
         $queue->delete();
         self::assertSame([0, null], [$queue->stats()->events, $queue->config()]);
     }

@@ -306,7 +306,7 @@ final class Queue
         $queue->write('c', ['n' => '3']);
         $queue->consumer('g', 'dies')->readMany(3, 1);
         $consumer = $queue->consumer('g', 'c');
-        $consumer->extend($consumer->reclaim(0, 10)->messages);
+        $consumer->renew($consumer->reclaim(0, 10)->messages);
         $queue->stats('g');
         TestCase::thrown(static fn () => $consumer->readMany(0));
         TestCase::thrown(static fn () => $queue->write('', ['n' => '1']));
@@ -424,7 +424,7 @@ final class Queue
         TestCase::thrown(static fn () => $queue->publish(new NewEvent('y', dedupId: 'x', ifExists: IfExists::Error)));
         TestCase::thrown(static fn () => $queue->receive(0));
         foreach ($queue->deliveries(max: 2, wait: 0) as $events) {
-            $queue->extend($events, 60);
+            $queue->renew($events, 60);
             $queue->ackWith($events[0], ['follows']);
             $queue->deadLetter($events[1], 'why');
             break;

@@ -77,7 +77,7 @@ final class ShuffleArgumentsTest extends ArgumentsTestCase
         ];
         foreach (['', '1', '1-', '-1', '1-1-1', '-1-1', ' 1-1', '1-x', '18446744073709551616-0', '1-99999999999999999999'] as $id) {
             $calls["messages.id is \"$id\", which is no id of a message"] =
-                static fn ($queue) => $queue->consumer('g', 'c')->extend(new Receipt(0, $id));
+                static fn ($queue) => $queue->consumer('g', 'c')->renew(new Receipt(0, $id));
         }
 
         return $calls;

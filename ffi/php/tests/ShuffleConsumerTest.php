@@ -53,8 +53,8 @@ final class ShuffleConsumerTest extends TestCase
         $queue = $this->queue($kind);
         $consumer = $queue->consumer('g', 'c');
         [$a, $b, $c] = $consumer->readMany(3);
-        self::assertSame(3, $consumer->extend([$a, new Receipt($b->stream, $b->id), $c]));
-        self::assertSame(0, $queue->consumer('g', 'other')->extend([$a, $b]));
+        self::assertSame(3, $consumer->renew([$a, new Receipt($b->stream, $b->id), $c]));
+        self::assertSame(0, $queue->consumer('g', 'other')->renew([$a, $b]));
         self::assertSame(0, $consumer->ack([]));
         self::assertSame(1, $consumer->ack(new Receipt($a->stream, $a->id)));
         self::assertSame(2, $consumer->ackAndDelete(new \ArrayIterator([$b, $c])));
@@ -99,7 +99,7 @@ final class ShuffleConsumerTest extends TestCase
         $consumer = $queue->consumer('g', 'c', new ConsumerOptions(defaultStream: true));
         $message = $consumer->read();
         self::assertEquals(new Message(null, '5-6', [['n', 'old']]), $message);
-        self::assertSame(1, $consumer->extend($message));
+        self::assertSame(1, $consumer->renew($message));
         self::assertSame(1, $consumer->ackAndDelete(new Receipt(null, '5-6')));
         self::assertSame(0, Servers::shared()->admin()->xLen("{{$this->name}}"));
     }

@@ -416,7 +416,7 @@ pub struct millpond_events_worker_options {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How long an event is leased; by default as long as the queue's configuration says. A native
-    /// thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+    /// thread renews it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
     /// Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
     /// `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
@@ -1179,7 +1179,7 @@ pub enum millpond_events_cancelled {
     MILLPOND_EVENT_CANCEL_GONE = 1,
     /// It was removed, by this call or by one in the ten minutes before.
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
-    /// It is leased. If requested, its holder is told to stop when the lease is extended, and the
+    /// It is leased. If requested, its holder is told to stop when the lease is renewed, and the
     /// event is not tried again.
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
 }

@@ -627,7 +627,7 @@ pub unsafe extern "C" fn millpond_events_ack_with(
     })
 }
 
-/// Extends the leases of events: they last this long from now, or as long as the configuration
+/// Renews the leases of events: they last this long from now, or as long as the configuration
 /// says. Returns for each whether it is still held.
 ///
 /// `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
@@ -637,7 +637,7 @@ pub unsafe extern "C" fn millpond_events_ack_with(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_events_extend(
+pub unsafe extern "C" fn millpond_events_renew(
     queue: *mut millpond_events_queue,
     deliveries: *const millpond_event_receipt,
     delivery_count: usize,
@@ -652,14 +652,14 @@ pub unsafe extern "C" fn millpond_events_extend(
         let queue = caller.held("queue", queue)?;
         let deliveries = caller.list("deliveries", deliveries, delivery_count)?;
         let lease_ms = given("lease_ms", lease_ms)?.map(Duration::from_millis);
-        let it = queue.extend(deliveries, lease_ms)?;
+        let it = queue.renew(deliveries, lease_ms)?;
         outcomes.set(it.into_iter().map(|it| it as u32 + 1));
         Ok(())
     })
 }
 
 /// Removes events that are not leased, whatever they wait for, and dead letters. With
-/// `also_running`, the holders of leased events are told to stop when they next extend the
+/// `also_running`, the holders of leased events are told to stop when they next renew the
 /// lease, and these events are not tried again. With `force`, leased events are removed too,
 /// immediately: the next event of the key becomes ready, and what their holders do later is
 /// refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
@@ -1335,7 +1335,7 @@ pub unsafe extern "C" fn millpond_events_deliveries_free(
 
 /// An event that is being worked on; made by a `Run`, which ends it.
 ///
-/// A native thread extends its lease three times per lease, so a busy handler keeps it. A job
+/// A native thread renews its lease three times per lease, so a busy handler keeps it. A job
 /// belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.
 ///
 /// Freed with `millpond_events_job_free`.
@@ -1368,8 +1368,8 @@ pub unsafe extern "C" fn millpond_events_job_is_last_attempt(
     })
 }
 
-/// Whether the event was cancelled, as of the last extension. If so, stop working: a handler
-/// that fails now ends the job, and the event is deleted. Always false in the child of a fork.
+/// Whether the event was cancelled, as of the last renewal. If so, stop working: a handler that
+/// fails now ends the job, and the event is deleted. Always false in the child of a fork.
 /// `cancelled` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.

@@ -5,7 +5,7 @@ use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// Makes a worker of a queue, which receives events, extends them while they are worked on, and ends them; `options`
+/// Makes a worker of a queue, which receives events, renews them while they are worked on, and ends them; `options`
 /// may be NULL.
 ///
 /// `worker` is set to the worker, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.

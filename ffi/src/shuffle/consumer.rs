@@ -50,7 +50,7 @@ pub unsafe extern "C" fn millpond_shuffle_read(
 }
 
 /// Takes over up to `max` messages of consumers that are gone: messages that were delivered at
-/// least `min_idle_ms` ago and neither acknowledged nor extended since. After `max_deliveries` a
+/// least `min_idle_ms` ago and neither acknowledged nor renewed since. After `max_deliveries` a
 /// message becomes a dead letter instead.
 ///
 /// A program that crashes on one message leaves behind all that it had taken. So that the
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn millpond_shuffle_read(
 /// over 100 years.
 ///
 /// Delivery: a consumer that is only slow may still be working on a message that is taken over:
-/// `min_idle_ms` must be longer than its work, or it must extend the messages that it works on.
+/// `min_idle_ms` must be longer than its work, or it must renew the messages that it works on.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -195,7 +195,7 @@ pub struct millpond_shuffle_worker_options {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How long other consumers do not reclaim a message; 1 minute by default. A native thread
-    /// extends it three times per lease. `MILLPOND_NOT_SET`: the default.
+    /// renews it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
     /// How long a message waits after its first failure; 30 seconds by default. Then it waits twice
     /// as long with each delivery, up to `backoff_max_ms`, each time shortened at random by up to

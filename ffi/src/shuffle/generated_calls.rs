@@ -197,9 +197,9 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete_each(
     })
 }
 
-/// Extends the time of messages that are still being worked on, so that no other consumer
-/// reclaims them. `number` is set to how many are still this consumer's; the others have been
-/// taken over.
+/// Renews messages that are still being worked on: their idle time starts again, so that no
+/// other consumer reclaims them. `number` is set to how many are still this consumer's; the
+/// others have been taken over.
 ///
 /// `number` may be NULL.
 ///
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete_each(
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_extend(
+pub unsafe extern "C" fn millpond_shuffle_renew(
     consumer: *mut millpond_shuffle_consumer,
     messages: *const millpond_shuffle_receipt,
     message_count: usize,
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn millpond_shuffle_extend(
         let number = caller.optional_out(number, 0);
         let consumer = caller.held("consumer", consumer)?;
         let messages = caller.list("messages", messages, message_count)?;
-        let it = consumer.extend(messages)?;
+        let it = consumer.renew(messages)?;
         number.set(it.into());
         Ok(())
     })
@@ -1015,7 +1015,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_free(garbage: *mut millpond_sh
 
 /// A message that is being processed; created by a `millpond_shuffle_run`, which ends it.
 ///
-/// A native thread extends the message three times per lease, so a busy handler does not lose
+/// A native thread renews the message three times per lease, so a busy handler does not lose
 /// it. The job belongs to its process: in the child of a fork, `millpond_shuffle_run_end` fails
 /// with `MILLPOND_FORKED`.
 ///
@@ -1097,7 +1097,7 @@ pub unsafe extern "C" fn millpond_shuffle_job_time_left_ms(
 /// Frees a job. NULL and what was freed before are fine.
 ///
 /// The message of a job that did not end is taken over when its lease expires; the lease is no
-/// longer extended.
+/// longer renewed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// Makes a worker of a consumer, which takes messages, extends them while they are worked on, acknowledges them,
+/// Makes a worker of a consumer, which takes messages, renews them while they are worked on, acknowledges them,
 /// retries those that failed, and takes over the messages of consumers that are gone; `options` may be NULL. All
 /// workers of a group should have the same lease.
 ///

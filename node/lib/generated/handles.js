@@ -139,7 +139,7 @@ const EventQueue_purge = { ...kinds.purgeEventsOptions, ...SIGNAL }
 const EventQueue_deliveries = { ...kinds.deliveries, ...SIGNAL }
 const EventQueue_nack = { afterMs: check.milliseconds, ...SIGNAL }
 const EventQueue_release = { afterMs: check.milliseconds, ...SIGNAL }
-const EventQueue_extend = { leaseMs: check.milliseconds, ...SIGNAL }
+const EventQueue_renew = { leaseMs: check.milliseconds, ...SIGNAL }
 const EventQueue_cancel = { alsoRunning: check.flag, force: check.flag, ...SIGNAL }
 const EventQueue_configure = { ...kinds.eventConfigChange, ...SIGNAL }
 const ConsumerLease_batches = { ...kinds.batches, ...SIGNAL }
@@ -364,10 +364,10 @@ class EventQueue extends Handle {
     return unwrap(await begin(signal, read.publishedList, send))
   }
 
-  async extend(deliveries, options) {
-    const { leaseMs, signal } = check.options(options, EventQueue_extend)
+  async renew(deliveries, options) {
+    const { leaseMs, signal } = check.options(options, EventQueue_renew)
     deliveries = check.deliveries('deliveries', deliveries)
-    const send = (number) => nativeOf(this).extend(number, deliveries, leaseMs)
+    const send = (number) => nativeOf(this).renew(number, deliveries, leaseMs)
     return unwrap(await begin(signal, read.heldList, send))
   }
 
@@ -816,10 +816,10 @@ class ShuffleConsumer extends Handle {
     return unwrap(await begin(signal, read.flagList, send))
   }
 
-  async extend(messages, options) {
+  async renew(messages, options) {
     const { signal } = check.options(options, SIGNAL)
     messages = check.receiptList('messages', messages)
-    const send = (number) => nativeOf(this).extend(number, messages)
+    const send = (number) => nativeOf(this).renew(number, messages)
     return unwrap(await begin(signal, count, send))
   }
 

@@ -322,16 +322,16 @@ impl EventQueue {
         Ok(self.0.start(number, call, written))
     }
 
-    /// [`extend`](millpond::events::EventQueue::extend).
+    /// [`renew`](millpond::events::EventQueue::renew).
     #[napi]
-    pub fn extend(
+    pub fn renew(
         &self,
         number: u32,
         deliveries: Members,
         lease_ms: Option<f64>,
     ) -> napi::Result<bool> {
         let call = |core: &millpond::events::EventQueue<Async>| {
-            Ok(core.extend(receipts(&deliveries.0)?, lease_ms.map(duration)))
+            Ok(core.renew(receipts(&deliveries.0)?, lease_ms.map(duration)))
         };
         Ok(self.0.start(number, call, written))
     }
@@ -990,10 +990,10 @@ impl ShuffleConsumer {
         Ok(self.0.start(number, call, written))
     }
 
-    /// [`extend`](millpond::shuffle::ShuffleConsumer::extend).
+    /// [`renew`](millpond::shuffle::ShuffleConsumer::renew).
     #[napi]
-    pub fn extend(&self, number: u32, messages: Receipts) -> napi::Result<bool> {
-        let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| Ok(core.extend(messages.0?));
+    pub fn renew(&self, number: u32, messages: Receipts) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| Ok(core.renew(messages.0?));
         Ok(self.0.start(number, call, CallResult::count))
     }
 

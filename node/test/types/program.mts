@@ -174,7 +174,7 @@ for await (const batch of loop) {
   const acknowledged: number = await consumer.ackAndDelete(batch)
 }
 await consumer.ack(message!)
-await consumer.extend([receipt, message!])
+await consumer.renew([receipt, message!])
 await consumer.ack({ stream: null, id: '1-1' })
 const reclaimed: Reclaimed = await consumer.reclaim(60_000, 10)
 
@@ -186,7 +186,7 @@ const received: Event[] = await events.receive(10, { signal: AbortSignal.timeout
 for await (const batch of events.deliveries({ max: 10, waitMs: Infinity })) same<typeof batch, Event[]>(true)
 await events.ack(received[0]!)
 await events.nack({ id: published.id, token: Buffer.alloc(6) }, 'why', { afterMs: 5 })
-const held: ('lost' | 'held' | 'cancelled')[] = await events.extend(received)
+const held: ('lost' | 'held' | 'cancelled')[] = await events.renew(received)
 const cancelled: ('gone' | 'removed' | 'running')[] = await events.cancel([published, published.id], { alsoRunning: true })
 const deadPage: EventPage = await events.list('dead', { limit: 10 })
 const reason: 'rejected' | 'exhausted' | 'crashed' | null = deadPage.events[0]!.reason

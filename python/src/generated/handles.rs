@@ -501,7 +501,7 @@ impl EventQueue {
         call!(py, core, |core| core.ack_with(delivery, events), decoded(self.text))
     }
 
-    fn extend(
+    fn renew(
         &self,
         py: Python<'_>,
         deliveries: &Bound<'_, PyAny>,
@@ -511,7 +511,7 @@ impl EventQueue {
         let lease: Option<Duration> = given("lease", lease)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.extend(deliveries, lease), decoded(self.text))
+        call!(py, core, |core| core.renew(deliveries, lease), decoded(self.text))
     }
 
     fn cancel(
@@ -1720,11 +1720,11 @@ impl ShuffleConsumer {
         call!(py, core, |core| core.ack_and_delete_each(messages), decoded(self.text))
     }
 
-    fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn renew(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.extend(messages), decoded(self.text))
+        call!(py, core, |core| core.renew(messages), decoded(self.text))
     }
 
     fn release(

@@ -56,7 +56,7 @@ fn work(
         done.into_iter().partition(|event| event.key.is_empty() && random.one_in(20));
     for event in failed {
         if random.one_in(2) {
-            queue.extend([event], None)?;
+            queue.renew([event], None)?;
         }
         // It is refused if the lease ran out meanwhile and another one has the event.
         match queue.nack(event, "no", None) {

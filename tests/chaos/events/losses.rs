@@ -31,7 +31,7 @@ fn life(client: &Client) -> millpond::Result<String> {
     seen.push(format!("{:?}", statuses(&published)));
     let held = queue.receive(2)?;
     seen.push(format!("{:?}", shown(&held)));
-    seen.push(format!("{:?}", queue.extend(&held, None)?));
+    seen.push(format!("{:?}", queue.renew(&held, None)?));
     queue.ack(&held[0])?;
     queue.nack(&held[1], "no", Duration::ZERO)?;
     let held = queue.receive(10)?;

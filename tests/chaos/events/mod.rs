@@ -31,7 +31,7 @@ use crate::{said, watchdog};
 
 type Outcome<T> = Result<T, String>;
 
-/// How long events are leased, unless a consumer extends that.
+/// How long events are leased, unless a consumer renews the lease.
 const LEASE: Duration = Duration::from_millis(400);
 
 /// How long the survivors may take for what is left.

@@ -61,11 +61,11 @@ fn work(
     say(format!("g {asked} {}", delivered(&batch)));
     std::thread::sleep(Duration::from_micros(random.below(5_000)));
     match random.below(150) {
-        // One that works for long and extends its messages, and one that does not.
+        // One that works for long and renews its messages, and one that does not.
         0 => {
             for _ in 0..4 {
                 std::thread::sleep(MIN_IDLE / 3);
-                consumer.extend(&batch)?;
+                consumer.renew(&batch)?;
             }
         }
         1 => std::thread::sleep(MIN_IDLE * 2),

@@ -67,7 +67,6 @@ class Session
     if name == "list_docs"
       given = given.except("start", "end").merge("keys" => given["start"]...given["end"])
     end
-    name = "renew" if name == "extend"
     given = given.merge("reason" => { "symbol" => given["reason"] }) if name == "redrive_all" && given["reason"]
     name = NAMES.fetch(name, name)
     on = Millpond unless on.respond_to?(name)

@@ -100,7 +100,7 @@ const SHUFFLE_LIES: [Lie; 14] = [
     ("request", r#"s/{"utf8":"c1"}/{"utf8":"c9"}/"#, "redis"),
     ("request", r#"s/{"utf8":"c1"}/{"utf8":"c9"}/"#, "memory"),
     ("request", r#"s/"shard_key":{"utf8":"k3"}/"shard_key":{"utf8":"k0"}/"#, "memory"),
-    ("request", r#"s/"ack"/"extend"/"#, "memory"),
+    ("request", r#"s/"ack"/"renew"/"#, "memory"),
     ("request", r#"s/"max_deliveries":2/"max_deliveries":3/"#, "memory"),
     ("response", r#"s/"stream":1/"stream":0/"#, "memory"),
     ("response", r#"s/"deliveries":2/"deliveries":1/"#, "memory"),

@@ -51,9 +51,9 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
                 (receipt(&request["delivery"])?, list(&request["events"], event)?);
             queue.ack_with(delivery, events)?.iter().map(published).collect()
         }
-        "extend" => {
+        "renew" => {
             let lease = length(&request["lease_ms"])?;
-            let held = queue.extend(list(&request["deliveries"], receipt)?, lease)?;
+            let held = queue.renew(list(&request["deliveries"], receipt)?, lease)?;
             held.iter().map(|held| json!(held.name())).collect()
         }
         "cancel" => {

@@ -71,7 +71,7 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
             let reason = text(&request["reason"])?;
             json!(consumer(queue, request)?.reject(receipts(request)?, reason)?)
         }
-        "extend" => json!(consumer(queue, request)?.extend(receipts(request)?)?),
+        "renew" => json!(consumer(queue, request)?.renew(receipts(request)?)?),
         "reclaim" => {
             let reclaimed = consumer(queue, request)?
                 .reclaim(duration(&request["min_idle_ms"])?, number(&request["max"])?)?;

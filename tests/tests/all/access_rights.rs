@@ -153,7 +153,7 @@ fn a_queue_of_events() {
         queue.reschedule([ids[8]], MINUTE)?;
         queue.cancel([ids[3]], false, false)?;
         let held = queue.receive(9)?;
-        queue.extend(&held, MINUTE)?;
+        queue.renew(&held, MINUTE)?;
         queue.dead_letter(&held[0], "never")?;
         let held = queue.receive(9)?;
         queue.ack_with(&held[0], [NewEvent::new("follows")])?;
@@ -351,7 +351,7 @@ fn a_shuffle_queue_that_is_read() {
         let consumer = queue.consumer("g", "c");
         let first = consumer.read()?.unwrap();
         let messages = consumer.read_many(4)?;
-        assert_eq!(consumer.extend(&messages)?, 4);
+        assert_eq!(consumer.renew(&messages)?, 4);
         assert_eq!(consumer.ack([&first])?, 1);
         assert!(queue.len()? > 0 && queue.backlog()? > 0);
         assert!(!queue.stats("g")?.streams.is_empty());
@@ -413,7 +413,7 @@ fn dead_letters_that_are_put_back() {
     });
 }
 
-/// Extends, acknowledges, rejects, releases, takes over from consumers that are gone, and removes them.
+/// Renews, acknowledges, rejects, releases, takes over from consumers that are gone, and removes them.
 #[test]
 fn a_worker_of_a_shuffle_queue() {
     let user = User::of_docs("jobs-worker");
@@ -429,7 +429,7 @@ fn a_worker_of_a_shuffle_queue() {
             b"reject" => Err(shuffle::Failure::Reject("rejected".into())),
             b"slow" => {
                 std::thread::sleep(lease + lease / 4);
-                assert!(!job.is_lost(), "the lease is not extended");
+                assert!(!job.is_lost(), "the lease is not renewed");
                 Ok(())
             }
             _ => Ok(()),

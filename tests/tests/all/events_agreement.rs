@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use millpond::events::{
     Cancel, Cancelled, Config, DeadReason, Delete, End, Event, EventId, EventPage, EventPosition,
-    EventQuery, EventState, Extend, Extended, Fetch, Held, IfExists, List, NewEvent, Op, Open,
-    Partition, Publish, Published, Purge, PurgeFilter, PutSchedule, ReadSchedules, ReadStats,
-    Receipt, Receive, Redrive, RedriveAll, RedriveFilter, Redriven, RemoveSchedule, Reschedule,
+    EventQuery, EventState, Fetch, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish,
+    Published, Purge, PurgeFilter, PutSchedule, ReadSchedules, ReadStats, Receipt, Receive,
+    Redrive, RedriveAll, RedriveFilter, Redriven, RemoveSchedule, Renew, Renewed, Reschedule,
     Rescheduled, ScheduleRecord, SchedulesRead, Settle, Settled, Settlement, Stats, Status,
     Template, Trigger,
 };
@@ -49,7 +49,7 @@ enum Step {
     },
     /// Which deliveries, counted from the last, and how they end.
     Settle(Vec<(usize, End)>, u32),
-    Extend(Vec<usize>),
+    Renew(Vec<usize>),
     /// Also those that are running; by force.
     Cancel(Vec<usize>, bool, bool),
     Reschedule(usize, When),
@@ -275,7 +275,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(max, lease_ms, seed)| Step::Receive { max, lease_ms, seed }),
         6 => (prop::collection::vec((0..8_usize, end()), 1..4), any::<u32>())
             .prop_map(|(ends, seed)| Step::Settle(ends, seed)),
-        2 => which().prop_map(Step::Extend),
+        2 => which().prop_map(Step::Renew),
         2 => (which(), any::<bool>(), any::<bool>())
             .prop_map(|(which, running, force)| Step::Cancel(which, running, force)),
         2 => (0..8_usize, at()).prop_map(|(which, at)| Step::Reschedule(which, at)),
@@ -300,9 +300,9 @@ struct Known {
     wishes: Vec<Wish>,
     /// What ended with that.
     following: Option<EventId>,
-    /// What the last settle, extend, cancel or reschedule was about.
+    /// What the last settle, renew, cancel or reschedule was about.
     settling: Vec<(EventId, End)>,
-    extending: Vec<Receipt>,
+    renewing: Vec<Receipt>,
     moving: Vec<EventId>,
     moving_to: When,
     /// Which events the last redrive or purge is to find, and how many of them it may take.
@@ -327,7 +327,7 @@ enum Call {
     Publish(Publish),
     Receive(Receive),
     Settle(Settle),
-    Extend(Extend),
+    Renew(Renew),
     Cancel(Cancel),
     Reschedule(Reschedule),
     Open(Open),
@@ -365,7 +365,7 @@ impl Known {
             wishes: Vec::new(),
             following: None,
             settling: Vec::new(),
-            extending: Vec::new(),
+            renewing: Vec::new(),
             moving: Vec::new(),
             moving_to: When::Now,
             matching: Vec::new(),
@@ -433,15 +433,15 @@ impl Known {
                 self.settling = ends.iter().map(|end| (end.receipt.id, end.end.clone())).collect();
                 Call::Settle(Settle::new(partition, ends, *seed).expect("within limits"))
             }
-            Step::Extend(which) => {
+            Step::Renew(which) => {
                 let held = which.iter().map(|back| from_last(&self.deliveries, *back));
                 let mut held: Vec<_> = held.collect::<Option<_>>()?;
                 held.sort_unstable();
                 held.dedup();
-                self.extending.clone_from(&held);
+                self.renewing.clone_from(&held);
                 let begins = held.len() % 2 == 1;
-                let step = Extend::new(partition, held, None).expect("within limits");
-                Call::Extend(step.begins(begins))
+                let step = Renew::new(partition, held, None).expect("within limits");
+                Call::Renew(step.begins(begins))
             }
             Step::Cancel(which, running, force) => {
                 let ids = which.iter().map(|back| from_last(&self.ids, *back));
@@ -575,7 +575,7 @@ struct Seen {
     ready: u64,
     next_in: Option<u64>,
     settled: Vec<Settled>,
-    extended: Option<Extended>,
+    renewed: Option<Renewed>,
     cancelled: Vec<Cancelled>,
     rescheduled: Vec<Rescheduled>,
     leased_until: u64,
@@ -613,7 +613,7 @@ fn see(client: &Client, call: &Call) -> Seen {
             (seen.ready, seen.next_in) = (output.ready, output.next_in);
         }),
         Call::Settle(step) => run(client, step, |seen, output| seen.settled = output),
-        Call::Extend(step) => run(client, step, |seen, output| seen.extended = Some(output)),
+        Call::Renew(step) => run(client, step, |seen, output| seen.renewed = Some(output)),
         Call::Cancel(step) => run(client, step, |seen, output| seen.cancelled = output),
         Call::Reschedule(step) => run(client, step, |seen, output| seen.rescheduled = output),
         Call::Open(step) => run(client, step, |_, _| {}),
@@ -729,11 +729,11 @@ impl Ledger {
                     self.settled(now, *id, end, *settled)?;
                 }
             }
-            Call::Extend(_) => {
-                let Some(extended) = &seen.extended else { return Ok(()) };
-                for (Receipt { id, .. }, held) in known.extending.iter().zip(&extended.held) {
+            Call::Renew(_) => {
+                let Some(renewed) = &seen.renewed else { return Ok(()) };
+                for (Receipt { id, .. }, held) in known.renewing.iter().zip(&renewed.held) {
                     if let (Some(life), true) = (self.lives.get_mut(id), *held != Held::Lost) {
-                        life.leased_until = Some(extended.leased_until);
+                        life.leased_until = Some(renewed.leased_until);
                     }
                 }
             }

@@ -285,7 +285,7 @@ fn deliveries_end_in_each_way() {
         queue.publish_many((0..4).map(|number| NewEvent::new(number.to_string()))).expect("room");
         let events = queue.receive(10).expect("there are four");
         assert_eq!(events.iter().map(payload).collect::<Vec<_>>(), ["0", "1", "2", "3"]);
-        assert_eq!(queue.extend(&events, LONG).expect("they are held"), [Held::Held; 4]);
+        assert_eq!(queue.renew(&events, LONG).expect("they are held"), [Held::Held; 4]);
         queue.ack(&events[0]).expect("it is held");
         queue.ack(&events[0]).expect("it has been done");
         queue.nack(&events[1], "no", LONG).expect("it is held");
@@ -745,7 +745,7 @@ fn what_is_due_waits_although_nobody_receives() {
         assert_eq!(since(), Some(published.fire_at_us));
         let received = queue.receive(10).expect("it is there");
         assert_eq!((received.len(), since()), (1, None));
-        queue.extend(&received, Some(soon)).expect("it is held");
+        queue.renew(&received, Some(soon)).expect("it is held");
         let until = queue.fetch([&received[0].id]).expect("it is there")[0]
             .as_ref()
             .map(|event| event.state_at_us);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millpond::events::{
-    Cancel, Cancelled, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Extend,
-    Fetch, HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published, Purge,
-    PurgeFilter, ReadStats, Receipt, Receive, Received, Redrive, Redriven, Rescheduled, Settle,
-    Settled, Settlement, Stats, Status,
+    Cancel, Cancelled, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Fetch,
+    HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published, Purge,
+    PurgeFilter, ReadStats, Receipt, Receive, Received, Redrive, Redriven, Renew, Rescheduled,
+    Settle, Settled, Settlement, Stats, Status,
 };
 use millpond::step::{Operation, When};
 use millpond::{Client, ErrorKind, ManualClock, Options};
@@ -124,8 +124,8 @@ impl<'a> Queue<'a> {
             .collect()
     }
 
-    fn extend(&self, receipt: Receipt) -> Held {
-        let step = Extend::new(self.partition.clone(), vec![receipt], None);
+    fn renew(&self, receipt: Receipt) -> Held {
+        let step = Renew::new(self.partition.clone(), vec![receipt], None);
         self.run(step).expect("it is there").held[0]
     }
 
@@ -249,9 +249,9 @@ fn a_suspect_comes_alone_and_counts_from_its_beginning() {
         let (b, of_b) = receive(queue, true);
         assert_eq!(b, of("b", 3, 2), "though there was room beside it");
         let (of_a, of_b) = (of_a.expect("received"), of_b.expect("received"));
-        let begin = Extend::new(queue.partition.clone(), vec![of_a], None);
+        let begin = Renew::new(queue.partition.clone(), vec![of_a], None);
         let begun = queue.run(begin.map(|step| step.begins(true))).expect("it is there");
-        assert_eq!((begun.held[0], queue.extend(of_b)), (Held::Held, Held::Held));
+        assert_eq!((begun.held[0], queue.renew(of_b)), (Held::Held, Held::Held));
         queue.advance(30 * SECOND);
         let (again, of_b) = receive(queue, false);
         assert_eq!(again, of("b", 3, 2), "its work had not begun");
@@ -363,25 +363,25 @@ fn late_ack_of_dead_counts() {
         queue.advance(30 * SECOND);
         assert!(queue.payloads().is_empty());
         assert_eq!(queue.stats().dead, 1);
-        assert_eq!(queue.extend(receipt), Held::Lost, "an extension comes too late");
+        assert_eq!(queue.renew(receipt), Held::Lost, "a renewal comes too late");
         assert_eq!(queue.settle(receipt, End::Done), Settled::Ended);
         assert_eq!(queue.stats().events, 0);
     });
 }
 
 #[test]
-fn e17_extend_counts_where_ack_counts() {
+fn e17_renew_counts_where_ack_counts() {
     on_both(|queue| {
         queue.publish(NewEvent::new("a"));
         let (receipt, _) = queue.take();
         queue.advance(31 * SECOND);
-        assert_eq!(queue.extend(receipt), Held::Held, "nobody has looked since its lease ran out");
+        assert_eq!(queue.renew(receipt), Held::Held, "nobody has looked since its lease ran out");
         assert!(queue.payloads().is_empty());
         assert_eq!(queue.fetch(receipt.id).expect("it is there").crashes, 0);
         queue.settle(receipt, End::Released(None));
-        assert_eq!(queue.extend(receipt), Held::Lost);
+        assert_eq!(queue.renew(receipt), Held::Lost);
         queue.take();
-        assert_eq!(queue.extend(receipt), Held::Lost, "another delivery");
+        assert_eq!(queue.renew(receipt), Held::Lost, "another delivery");
     });
 }
 
@@ -1096,7 +1096,7 @@ fn cancel_force() {
             assert_eq!(cancel(queue, false, true), Cancelled::Removed);
             assert_eq!((queue.stats().leased, queue.stats().dedup_ids), (0, 0));
             assert_eq!(queue.settle(receipt, end), Settled::Lost);
-            assert_eq!(queue.extend(receipt), Held::Lost);
+            assert_eq!(queue.renew(receipt), Held::Lost);
             let follow = queue.op();
             let follow = Publish::done(queue.partition.clone(), follow, Vec::new(), receipt);
             assert_eq!(queue.run(follow).unwrap_err().kind(), ErrorKind::LeaseLost);
@@ -1172,8 +1172,8 @@ fn e10_a_full_server_refuses_events_and_takes_their_ends() {
     let ends = [End::Done, failed(SECOND), End::Dead(String::new())];
     let end = |(event, end)| Settlement { receipt: Receipt::from(event), end };
     let ends = held.iter().zip(ends).map(end).collect();
-    let extend = Extend::new(queue.partition.clone(), vec![Receipt::from(&held[0])], None);
-    assert_eq!(queue.client.run(extend).expect("it makes room first").held, [Held::Held]);
+    let renew = Renew::new(queue.partition.clone(), vec![Receipt::from(&held[0])], None);
+    assert_eq!(queue.client.run(renew).expect("it makes room first").held, [Held::Held]);
     let settled = queue.client.run(Settle::new(queue.partition.clone(), ends, 1));
     assert_eq!(settled.expect("it makes room first"), [Settled::Ended; 3]);
     let cancel = Cancel::new(queue.partition.clone(), vec![later], false);

@@ -406,7 +406,7 @@ fn flush_scripts_between_calls() {
     let held = queue.receive(10).expect("there is one");
     assert_eq!(held.iter().map(|event| event.id).collect::<Vec<_>>(), [id]);
     flush();
-    queue.extend(&held, None).expect("it is held");
+    queue.renew(&held, None).expect("it is held");
     flush();
     queue.nack(&held[0], "no", Duration::ZERO).expect("it is held");
     flush();

@@ -260,7 +260,7 @@ fn what_makes_room_is_done() {
         case!("shuffle.read", Done, |client| let held = held(client); held.0.read_many(2)),
         case!("shuffle.ack", Done, |client| let held = held(client); held.0.ack(&held.1)),
         case!("shuffle.ack with a delete", Done, |client| let held = held(client); held.0.ack_and_delete(&held.1)),
-        case!("shuffle.extend", Done, |client| let held = held(client); held.0.extend(&held.1)),
+        case!("shuffle.renew", Done, |client| let held = held(client); held.0.renew(&held.1)),
         case!("shuffle.release", Done, |client| let held = held(client); held.0.release(&held.1, LEASE_DEFAULT, IDLE)),
         case!("shuffle.reclaim", Done, |client| let held = held(client); held.0.reclaim(IDLE, 5)),
         case!("shuffle.reclaim with dead letters", Done, |client| let held = held(client);
@@ -443,7 +443,7 @@ fn what_makes_room_is_done() {
         case!("events.settle to give up", Done, |client| let held = received(client); held.0.dead_letter(&held.1[0], "no")),
         case!("events.settle with an event", Done, |client| let held = received(client);
             held.0.ack_with(&held.1[0], [NewEvent::new("follows").key("0")])),
-        case!("events.extend", Done, |client| let held = received(client); held.0.extend(&held.1, LEASE_DEFAULT)),
+        case!("events.renew", Done, |client| let held = received(client); held.0.renew(&held.1, LEASE_DEFAULT)),
         case!("events.cancel", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], true, false)),
         case!("events.cancel with force", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], false, true)),
         case!("events.reschedule", Done, |client| let found = {

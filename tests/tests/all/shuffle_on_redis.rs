@@ -31,12 +31,12 @@ fn walk(client: &Client, name: &str) -> Result {
     let stats = queue.stats("g")?;
     assert_eq!((stats.streams.len(), stats.len(), stats.lag()), (8, 21, 0));
     assert!(stats.streams.iter().any(|stream| stream.oldest_idle.is_some()));
-    assert_eq!(consumer.extend(&all)?, 21);
+    assert_eq!(consumer.renew(&all)?, 21);
     let other = queue.consumer("g", "other").max_deliveries(3);
     assert_eq!(other.reclaim(std::time::Duration::from_secs(60), 100)?.messages.len(), 0);
     let reclaimed = other.reclaim(std::time::Duration::ZERO, 5)?;
     assert!(reclaimed.messages.iter().all(|message| message.deliveries == 2));
-    assert_eq!((reclaimed.messages.len(), consumer.extend(&all)?), (5, 16));
+    assert_eq!((reclaimed.messages.len(), consumer.renew(&all)?), (5, 16));
     let other = other.max_deliveries(2);
     let reclaimed = other.reclaim(std::time::Duration::ZERO, 100)?;
     assert_eq!((reclaimed.messages.len(), reclaimed.dead), (1, 5), "for the last time, so alone");
@@ -234,7 +234,7 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
     let stats = shuffle::ReadStats::new("q", "g")?.invocation().script;
     let reclaim = shuffle::Reclaim::new("q", "g", "c", std::time::Duration::ZERO, 1)?;
     let reclaim = reclaim.invocation().script;
-    let extend = shuffle::Extend::new("q", "g", "c", [] as [Receipt; 0])?.invocation().script;
+    let renew = shuffle::Renew::new("q", "g", "c", [] as [Receipt; 0])?.invocation().script;
     let release = shuffle::Release::new("q", "g", "c", [] as [Receipt; 0], MINUTE, MINUTE)?;
     let release = release.invocation().script;
     let reject = shuffle::Reject::new("q", "g", "c", [] as [Receipt; 0], "no")?.invocation().script;
@@ -300,9 +300,9 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
         (dead_letters, vec!["1"]),
         (dead_letters, vec!["1", "x"]),
         (dead_letters, vec!["0", ""]),
-        (extend, vec![]),
-        (extend, vec!["g"]),
-        (extend, vec!["g", "c", "0", "1", "x"]),
+        (renew, vec![]),
+        (renew, vec!["g"]),
+        (renew, vec!["g", "c", "0", "1", "x"]),
         (resize, vec![]),
         (resize, vec!["0", "0"]),
         (resize, vec!["0", "65537"]),

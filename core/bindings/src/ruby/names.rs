@@ -15,7 +15,7 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
     tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \
     tasks.Job.retry_after=retry tasks.Job.release_after=release tasks.Job.claim_docs_within=claim_docs \
-    shuffle.ShuffleConsumer.extend=renew events.EventQueue.extend=renew tasks.Task.value=json tasks.Doc.content=json \
+    tasks.Task.value=json tasks.Doc.content=json \
     events.Stats=EventStats events.Config=EventConfig events.ConfigChange=EventQueue#configure events.Worker=EventWorker events.Job=EventJob \
     events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
     events.Job.is_cancelled=cancelled? volatile.FieldLock.is_lost=lost? volatile.VolatileHashes.hash=[] \

@@ -409,7 +409,7 @@ impl World {
             // It died with what it holds.
             0 => ledger.borrow_mut().set(receipt.id, State::Open),
             1 => {
-                let call = queue.extend([receipt], LEASE);
+                let call = queue.renew([receipt], LEASE);
                 self.spawn(async move { drop(call.await) });
             }
             2 | 3 => {

@@ -255,8 +255,8 @@ mod tests {
             note("add", &mut |queue, effects| _ = add(queue, 1, effects)),
             note("target", &mut |queue, effects| _ = queue.resize(1, NOW, effects)),
             note("read", &mut |queue, effects| receipt = read(queue, b"c\0", effects)),
-            note("extend", &mut |queue, effects| {
-                assert!(queue.extend(GROUP, b"c\0", &receipt, (LATER, 300), effects));
+            note("renew", &mut |queue, effects| {
+                assert!(queue.renew(GROUP, b"c\0", &receipt, (LATER, 300), effects));
             }),
             note("reject", &mut |queue, effects| {
                 assert!(queue.reject(&taking(b"c\0"), &receipt, "why", effects).unwrap());

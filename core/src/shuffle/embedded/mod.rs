@@ -312,7 +312,7 @@ impl Queue {
 
     /// Begins the idle time of a message anew, if it is this consumer's; returns whether it is. It was delivered so often;
     /// as often as is known for 0.
-    pub(in crate::shuffle) fn extend(
+    pub(in crate::shuffle) fn renew(
         &mut self,
         group: &[u8],
         consumer: &[u8],

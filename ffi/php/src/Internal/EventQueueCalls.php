@@ -292,14 +292,14 @@ trait EventQueueCalls
         });
     }
 
-    public function extend(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array
+    public function renew(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array
     {
         $deliveries = EventArguments::receipts($this->library->ffi, 'deliveries', $deliveries);
         $lease = Arguments::optional('lease', $lease);
         $smalls = $this->library->ffi->new('uint32_t[' . \max(1, $deliveries->count) . ']');
         $pointer = FFI::addr($smalls[0]);
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_events_extend(
+        $status = $this->library->ffi->millpond_events_renew(
             $this->handle,
             $deliveries->array,
             $deliveries->count,

@@ -85,11 +85,11 @@ trait ShuffleConsumerCalls
         return ShuffleResults::flags($this->library->ffi, $pointer, $messages->count);
     }
 
-    public function extend(Message|Receipt|iterable $messages): int
+    public function renew(Message|Receipt|iterable $messages): int
     {
         $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_shuffle_extend(
+        $status = $this->library->ffi->millpond_shuffle_renew(
             $this->handle,
             $messages->array,
             $messages->count,

@@ -220,7 +220,7 @@ module Millpond
     # @param timeout [Numeric, nil] how long a handler may run, in seconds
     # @param budget [Numeric, nil] how long a drain takes jobs, in seconds
     # @param lease [Numeric, nil] how long an event is leased, in seconds; by default as long as the queue's
-    #   configuration says. A native thread extends it three times per lease
+    #   configuration says. A native thread renews it three times per lease
     # @param key_range [String, nil] takes only events of this part of the key space, such as `-80`, `40-80` or `80-`,
     #   as {#deliveries} do. If it does not consist of whole partitions, the run ends with {InvalidArgumentError}
     # @return [EventWorker]
@@ -372,7 +372,7 @@ module Millpond
       end.published
     end
 
-    # Extends the leases of events: they last this long from now, or as long as the configuration says. Returns for
+    # Renews the leases of events: they last this long from now, or as long as the configuration says. Returns for
     # each whether it is still held.
     #
     # @param deliveries [Event, EventReceipt, Enumerable<Event, EventReceipt>] events, as they were received
@@ -390,12 +390,12 @@ module Millpond
       deliveries = EventResults.receipts(deliveries)
       lease = TaskArguments.milliseconds("lease", lease)
       EventResults.each(deliveries.last, %i[lost held cancelled]) do |out, error|
-        Native.millpond_events_extend(@native, *deliveries, lease, out, error)
+        Native.millpond_events_renew(@native, *deliveries, lease, out, error)
       end
     end
 
     # Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    # of leased events are told to stop when they next extend the lease, and these events are not tried again. With
+    # of leased events are told to stop when they next renew the lease, and these events are not tried again. With
     # `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
     # holders do later is refused with {LeaseLostError}. This is the call that takes a hung delivery away. The
     # deduplication id of an event that is cancelled is free at once. Returns the result for each.

@@ -8,7 +8,7 @@ require "millpond/runnable"
 module Millpond
   # An event that is being worked on; made by a `Run`, which ends it.
   #
-  # A native thread extends its lease three times per lease, so a busy handler keeps it. A job belongs to its
+  # A native thread renews its lease three times per lease, so a busy handler keeps it. A job belongs to its
   # process: in the child of a fork, `Run::end` fails with {ForkedError}.
   #
   # @example
@@ -60,8 +60,8 @@ module Millpond
       end
     end
 
-    # Whether the event was {EventQueue#cancel cancelled}, as of the last extension. If so, stop working: a handler
-    # that fails now ends the job, and the event is deleted. Always false in the child of a fork.
+    # Whether the event was {EventQueue#cancel cancelled}, as of the last renewal. If so, stop working: a handler that
+    # fails now ends the job, and the event is deleted. Always false in the child of a fork.
     #
     # @return [Boolean]
     #
@@ -108,7 +108,7 @@ module Millpond
   # Runs a handler for the events of a queue; made by {EventQueue#worker}. {#run} works until it is stopped, on
   # `concurrency` events at a time, and {#drain} until nothing is ready.
   #
-  # The worker keeps an event while it is worked on: a native thread extends its lease three times per lease. The
+  # The worker keeps an event while it is worked on: a native thread renews its lease three times per lease. The
   # queue's {EventConfig} sets the length of the lease, the number of attempts and the backoff.
   #
   # @example

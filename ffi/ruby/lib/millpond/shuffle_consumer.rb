@@ -301,8 +301,8 @@ module Millpond
       end
     end
 
-    # Extends the time of messages that are still being worked on, so that no other consumer {#reclaim reclaims} them.
-    # Returns how many are still this consumer's; the others have been taken over.
+    # Renews messages that are still being worked on: their idle time starts again, so that no other consumer
+    # {#reclaim reclaims} them. Returns how many are still this consumer's; the others have been taken over.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Integer]
@@ -317,11 +317,11 @@ module Millpond
     #   queue.consumer("workers", "worker-2").reclaim(min_idle: 60, max: 1).messages # => []
     def renew(messages)
       messages = ShuffleArguments.receipts(messages)
-      Call.number(:uint64) { |out, error| Native.millpond_shuffle_extend(@native, *messages, out, error) }
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_renew(@native, *messages, out, error) }
     end
 
     # Takes over up to `max` messages of consumers that are gone: messages that were delivered at least `min_idle` ago
-    # and neither acknowledged nor {#renew extended} since. After `max_deliveries` a message becomes a dead letter
+    # and neither acknowledged nor {#renew renewed} since. After `max_deliveries` a message becomes a dead letter
     # instead.
     #
     # A program that crashes on one message leaves behind all that it had taken. So that the others do not become dead
@@ -330,7 +330,7 @@ module Millpond
     # the next one. Finish the message before the next call. {#release Released} messages do not count as left behind.
     #
     # A consumer that is only slow may still be working on a message that is taken over: `min_idle` must be longer
-    # than its work, or it must extend the messages that it works on.
+    # than its work, or it must renew the messages that it works on.
     #
     # @param min_idle [Numeric] how long a message must have been with its consumer, in seconds
     # @param max [Integer] the maximum number of messages, 1 to 10,000

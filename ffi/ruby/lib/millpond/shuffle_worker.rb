@@ -6,8 +6,8 @@ require "millpond/runnable"
 require "millpond/shuffle_results"
 
 module Millpond
-  # A message that is being processed; the handler of a {ShuffleWorker} receives it. A native thread extends it
-  # three times per lease, so a busy handler does not lose it. It belongs to its process.
+  # A message that is being processed; the handler of a {ShuffleWorker} receives it. A native thread renews it three
+  # times per lease, so a busy handler does not lose it. It belongs to its process.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -88,7 +88,7 @@ module Millpond
   # Runs a handler for the messages of a consumer; made by {ShuffleConsumer#worker}. {#run} works until it is
   # stopped, on `concurrency` messages at a time, and {#drain} until nothing is left.
   #
-  # The worker keeps a message while it is worked on: a native thread extends it three times per lease. Twice per
+  # The worker keeps a message while it is worked on: a native thread renews it three times per lease. Twice per
   # lease the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for
   # good. All workers of a group should have the same lease.
   #

@@ -287,7 +287,7 @@ class EventQueue:
         :param timeout: how long a handler may run, in seconds
         :param budget: how long a drain takes jobs, in seconds
         :param lease: how long an event is leased, in seconds; by default as long as the queue's
-          configuration says. A native thread extends it three times per lease
+          configuration says. A native thread renews it three times per lease
         :param key_range: takes only events of this part of the key space, such as ``-80``,
           ``40-80`` or ``80-``, as :meth:`EventQueue.deliveries` do. If it does not consist of whole
           partitions, the run ends with :class:`~millpond.InvalidArgumentError`
@@ -390,10 +390,10 @@ class EventQueue:
         """
         return await self._native.ack_with(delivery, events)
 
-    async def extend(
+    async def renew(
         self, deliveries: ManyDeliveries, lease: Seconds | None = None
     ) -> builtins.list[Literal["lost", "held", "cancelled"]]:
-        """Extends the leases of events: they last this long from now, or as long as the
+        """Renews the leases of events: they last this long from now, or as long as the
         configuration says. Returns for each whether it is still held.
 
         :param deliveries: events, as they were received
@@ -402,13 +402,13 @@ class EventQueue:
         :raises: :class:`~millpond.InvalidArgumentError` for a lease below a millisecond or above
           100 years, and more than 1,000,000 events.
         """
-        return await self._native.extend(deliveries, lease)
+        return await self._native.renew(deliveries, lease)
 
     async def cancel(
         self, ids: EventIds, also_running: bool = False, force: bool = False
     ) -> builtins.list[Literal["gone", "removed", "running"]]:
         """Removes events that are not leased, whatever they wait for, and dead letters. With
-        ``also_running``, the holders of leased events are told to stop when they next extend the
+        ``also_running``, the holders of leased events are told to stop when they next renew the
         lease, and these events are not tried again. With ``force``, leased events are removed
         too, immediately: the next event of the key becomes ready, and what their holders do later
         is refused with :class:`~millpond.LeaseLostError`. This is the call that takes a hung
@@ -1014,9 +1014,9 @@ class EventJob:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the event was cancelled, as of the last extension. If so, stop working: a
-        handler that fails now ends the job, and the event is deleted. Always False in the child
-        of a fork.
+        """Whether the event was cancelled, as of the last renewal. If so, stop working: a handler
+        that fails now ends the job, and the event is deleted. Always False in the child of a
+        fork.
         """
         return self._native.is_cancelled
 

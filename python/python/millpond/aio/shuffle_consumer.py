@@ -158,15 +158,15 @@ class ShuffleConsumer(Generic[AnyStr]):
         """
         return await self._native.ack_and_delete_each(messages)
 
-    async def extend(self, messages: Taken) -> int:
-        """Extends the time of messages that are still being worked on, so that no other consumer
-        reclaims them. Returns how many are still this consumer's; the others have been taken
-        over.
+    async def renew(self, messages: Taken) -> int:
+        """Renews messages that are still being worked on: their idle time starts again, so that
+        no other consumer reclaims them. Returns how many are still this consumer's; the others
+        have been taken over.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.
         """
-        return await self._native.extend(messages)
+        return await self._native.renew(messages)
 
     async def release(self, messages: Taken, min_idle: Seconds, delay: Seconds = 0) -> int:
         """Gives messages back before they are done. A :meth:`reclaim` with this ``min_idle``
@@ -206,7 +206,7 @@ class ShuffleConsumer(Generic[AnyStr]):
 
     async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
         """Takes over up to ``max`` messages of consumers that are gone: messages that were
-        delivered at least ``min_idle`` ago and neither acknowledged nor extended since. After
+        delivered at least ``min_idle`` ago and neither acknowledged nor renewed since. After
         ``max_deliveries`` a message becomes a dead letter instead.
 
         A program that crashes on one message leaves behind all that it had taken. So that the
@@ -216,8 +216,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         message before the next call. Released messages do not count as left behind.
 
         A consumer that is only slow may still be working on a message that is taken over:
-        ``min_idle`` must be longer than its work, or it must extend the messages that it works
-        on.
+        ``min_idle`` must be longer than its work, or it must renew the messages that it works on.
 
         :param min_idle: how long a message must have been with its consumer, in seconds
         :param max: the maximum number of messages, 1 to 10,000

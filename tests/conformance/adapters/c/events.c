@@ -246,12 +246,12 @@ static json_t *call_ack_with(struct request *request) {
     return json_published(result);
 }
 
-static json_t *call_extend(struct request *request) {
+static json_t *call_renew(struct request *request) {
     size_t length;
     millpond_event_receipt *deliveries = deliveries_of(request, &length);
     int64_t lease_ms = whole(request, request->json, "lease_ms");
     uint32_t *outcomes = calloc(length + 1, sizeof *outcomes);
-    ON_QUEUE(millpond_events_extend(queue, deliveries, length, lease_ms, outcomes, &request->error));
+    ON_QUEUE(millpond_events_renew(queue, deliveries, length, lease_ms, outcomes, &request->error));
     return json_names(outcomes, length, HELD);
 }
 
@@ -577,7 +577,7 @@ const struct call event_calls[] = {
     {"events.dead_letter", call_dead_letter},
     {"events.ack_many", call_ack_many},
     {"events.ack_with", call_ack_with},
-    {"events.extend", call_extend},
+    {"events.renew", call_renew},
     {"events.cancel", call_cancel},
     {"events.reschedule", call_reschedule},
     {"events.reschedule_at_ms", call_reschedule_at_ms},

@@ -86,8 +86,8 @@ static json_t *call_ack_and_delete(struct request *request) {
     return count_done(request, millpond_shuffle_ack_and_delete);
 }
 
-static json_t *call_extend(struct request *request) {
-    return count_done(request, millpond_shuffle_extend);
+static json_t *call_renew(struct request *request) {
+    return count_done(request, millpond_shuffle_renew);
 }
 
 typedef millpond_status (*step_of_each)(millpond_shuffle_consumer *consumer,
@@ -163,7 +163,7 @@ const struct call shuffle_consumer_calls[] = {
     {"shuffle_queue.ack_and_delete", call_ack_and_delete},
     {"shuffle_queue.ack_each", call_ack_each},
     {"shuffle_queue.ack_and_delete_each", call_ack_and_delete_each},
-    {"shuffle_queue.extend", call_extend},
+    {"shuffle_queue.renew", call_renew},
     {"shuffle_queue.release", call_release},
     {"shuffle_queue.reject", call_reject},
     {"shuffle_queue.reclaim", call_reclaim},

@@ -40,7 +40,7 @@ impl Names {
             Call::Read { by, .. }
             | Call::Ack { by, .. }
             | Call::AckEach { by, .. }
-            | Call::Extend { by, .. }
+            | Call::Renew { by, .. }
             | Call::Release { by, .. }
             | Call::Reject { by, .. }
             | Call::Reclaim { by, .. } => by.name = tagged(&by.name),

@@ -239,7 +239,7 @@ impl Planning {
         };
         match &mut step.call {
             Call::Redis(words) => words.iter_mut().for_each(rename),
-            Call::Ack { ids, .. } | Call::Extend { ids, .. } if !self.is_ours => {
+            Call::Ack { ids, .. } | Call::Renew { ids, .. } if !self.is_ours => {
                 ids.iter_mut().for_each(rename);
             }
             _ => {}

@@ -155,10 +155,10 @@ impl Player {
                 };
                 StepResult::Flags(ids.iter().map(ack).collect())
             }
-            Call::Extend { by, ids } => {
+            Call::Renew { by, ids } => {
                 let own = |id: &&Text| {
                     let key = self.places.get(*id).map_or("", String::as_str);
-                    model.extend(key, &by.group, &by.consumer, id)
+                    model.renew(key, &by.group, &by.consumer, id)
                 };
                 StepResult::Number(ids.iter().filter(own).count() as u64)
             }

@@ -64,10 +64,10 @@ pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64
             of_call["messages"] = receipts(&by.name, ids, places)?;
             if *delete { "ack_and_delete_each" } else { "ack_each" }
         }
-        Call::Extend { by, ids } => {
+        Call::Renew { by, ids } => {
             (queue, consumer) = reading(by);
             of_call["messages"] = receipts(&by.name, ids, places)?;
-            "extend"
+            "renew"
         }
         Call::Release { by, ids, min_idle_ms, delay_ms } => {
             (queue, consumer) = reading(by);

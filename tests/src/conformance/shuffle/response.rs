@@ -50,7 +50,7 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
             })?)
         }
         Call::Ack { .. }
-        | Call::Extend { .. }
+        | Call::Renew { .. }
         | Call::Release { .. }
         | Call::Reject { .. }
         | Call::RemoveIdleConsumers(..)

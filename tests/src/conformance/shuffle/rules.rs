@@ -69,7 +69,7 @@ pub(super) fn refusal(step: &Step, rules: Rules, kind: Kind) -> Option<Failure> 
         Call::RequeueDeadLetters(to, _) => (&to.name, is_target(to)),
         Call::RemoveIdleConsumers(name, min_idle_ms) => (name, *min_idle_ms >= 0),
         Call::Ack { by, .. } | Call::AckEach { by, .. } => (&by.name, !by.group.is_empty()),
-        Call::Extend { by, .. } => (&by.name, is_reader(by)),
+        Call::Renew { by, .. } => (&by.name, is_reader(by)),
         Call::Len(name) | Call::Backlog(name) | Call::DeleteDeadLetters(name, _) => (name, true),
         Call::PendingCount(name, group) | Call::Stats(name, group) => (name, !group.is_empty()),
         Call::DeadLetters(name, max, _) => (name, is_max(*max)),

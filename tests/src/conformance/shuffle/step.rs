@@ -17,7 +17,7 @@ pub(super) const CALLS: &[&str] = &[
     "ack",
     "ackdelete",
     "ackeach",
-    "extend",
+    "renew",
     "release",
     "reject",
     "reclaim",
@@ -78,7 +78,7 @@ pub(super) enum Call {
         ids: Vec<Text>,
         delete: bool,
     },
-    Extend {
+    Renew {
         by: Reader,
         ids: Vec<Text>,
     },
@@ -263,7 +263,7 @@ impl Call {
             "ack" => Self::Ack { by: by()?, ids: ids(), delete: false },
             "ackdelete" => Self::Ack { by: by()?, ids: ids(), delete: true },
             "ackeach" => Self::AckEach { by: by()?, ids: ids(), delete: args["delete"] == true },
-            "extend" => Self::Extend { by: by()?, ids: ids() },
+            "renew" => Self::Renew { by: by()?, ids: ids() },
             "release" => Self::Release {
                 by: by()?,
                 ids: ids(),

@@ -61,7 +61,7 @@ const REQUESTS: [&str; 122] = [
     "events_nack",
     "events_release",
     "events_dead_letter",
-    "events_extend",
+    "events_renew",
     "events_cancel",
     "events_reschedule",
     "events_reschedule_at_ms",

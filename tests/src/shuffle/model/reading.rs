@@ -194,8 +194,8 @@ impl Model {
         Some((deliveries, fields))
     }
 
-    /// Extends a message that is being worked on; returns whether it is this consumer's.
-    pub fn extend(&mut self, key: &str, group: &str, consumer: &str, id: &Text) -> bool {
+    /// Renews a message that is being worked on; returns whether it is this consumer's.
+    pub fn renew(&mut self, key: &str, group: &str, consumer: &str, id: &Text) -> bool {
         self.idle.remove(&(key.to_owned(), group.to_owned(), id.clone()));
         self.held(key, group, consumer, id).is_some()
     }

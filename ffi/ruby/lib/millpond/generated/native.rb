@@ -200,7 +200,7 @@ module Millpond
     function :events_dead_letter, [:pointer, :pointer, :pointer, :size_t, :pointer], :int, blocking: true
     function :events_ack_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :events_ack_with, [:pointer, :pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :events_extend, [:pointer, :pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
+    function :events_renew, [:pointer, :pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
     function :events_cancel, [:pointer, :pointer, :size_t, :bool, :bool, :pointer, :pointer], :int, blocking: true
     function :events_reschedule, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
     function :events_reschedule_at_ms, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking:
@@ -391,7 +391,7 @@ module Millpond
     function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_ack_each, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_ack_and_delete_each, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_renew, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_release, [:pointer, :pointer, :size_t, :uint64, :uint64, :pointer, :pointer], :int, blocking:
       true
     function :shuffle_reject, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:

@@ -1,4 +1,4 @@
-//! Extend: move the ends of leases.
+//! Renew: move the ends of leases.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Extends leases to a time from now.
+/// Renews leases to a time from now.
 #[derive(Clone, Debug)]
-pub struct Extend {
+pub struct Renew {
     partition: Partition,
     pub(super) held: Vec<Receipt>,
     /// 0 for that of the configuration.
@@ -21,9 +21,9 @@ pub struct Extend {
     begins: bool,
 }
 
-/// The result of an [`Extend`].
+/// The result of a [`Renew`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extended {
+pub struct Renewed {
     /// Until when what is held is leased, in microseconds since the Unix epoch.
     pub leased_until: Timestamp,
     /// Whether each delivery is held.
@@ -52,8 +52,8 @@ impl Held {
     }
 }
 
-impl Extend {
-    /// Extends the leases of these deliveries: they last this long from now, or as long as the
+impl Renew {
+    /// Renews the leases of these deliveries: they last this long from now, or as long as the
     /// configuration says.
     ///
     /// # Errors
@@ -73,9 +73,9 @@ impl Extend {
     }
 }
 
-impl Operation for Extend {
+impl Operation for Renew {
     head!(
-        "events.extend",
+        "events.renew",
         embedded::State,
         partition,
         [
@@ -84,10 +84,10 @@ impl Operation for Extend {
             "records.lua",
             "lanes.lua",
             "commit.lua",
-            "extend.lua"
+            "renew.lua"
         ]
     );
-    type Output = Extended;
+    type Output = Renewed;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
@@ -101,14 +101,14 @@ impl Operation for Extend {
         })
     }
 
-    fn decode(&self, reply: Reply) -> Result<Extended> {
+    fn decode(&self, reply: Reply) -> Result<Renewed> {
         let mut replies = reply.list()?;
         let leased_until = replies.next()?.number()?;
         let held = results(replies, self.held.len(), &[Held::Lost, Held::Held, Held::Cancelled])?;
-        Ok(Extended { leased_until, held })
+        Ok(Renewed { leased_until, held })
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Extended> {
-        state.extend(&self.partition, &self.held, (self.lease_us, self.begins), context)
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Renewed> {
+        state.renew(&self.partition, &self.held, (self.lease_us, self.begins), context)
     }
 }

@@ -1,21 +1,21 @@
-//! How leases are extended.
+//! How leases are renewed.
 
 use super::State;
 use super::contents::{Phase, Stored};
 use crate::error::Result;
-use crate::events::extend::{Extended, Held};
 use crate::events::partition::Partition;
 use crate::events::receive::Receipt;
+use crate::events::renew::{Held, Renewed};
 use crate::events::state::Delivery;
 use crate::step::StepContext;
 impl State {
-    pub(in crate::events) fn extend(
+    pub(in crate::events) fn renew(
         &self,
         partition: &Partition,
         held: &[Receipt],
         (lease_us, begins): (u64, bool),
         context: &mut StepContext<'_>,
-    ) -> Result<Extended> {
+    ) -> Result<Renewed> {
         let mut step = self.begin(partition, context)?;
         let lease_us = if lease_us == 0 { step.lease_us() } else { lease_us };
         let leased_until = step.now + lease_us;
@@ -36,6 +36,6 @@ impl State {
         });
         let held = held.collect();
         step.finish(partition, None, None, context);
-        Ok(Extended { leased_until, held })
+        Ok(Renewed { leased_until, held })
     }
 }

@@ -1,4 +1,4 @@
-//! Extend: say that messages are still being worked on.
+//! Renew: say that messages are still being worked on.
 
 use super::message::{Receipt, check_receipts, put_receipts};
 use super::name::Name;
@@ -8,7 +8,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Restarts the idle time of messages; returns how many are still this consumer's.
 #[derive(Clone, Debug)]
-pub struct Extend {
+pub struct Renew {
     name: Name,
     group: Vec<u8>,
     consumer: Vec<u8>,
@@ -17,8 +17,8 @@ pub struct Extend {
     deliveries: u64,
 }
 
-impl Extend {
-    /// Extends these messages.
+impl Renew {
+    /// Renews these messages.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, an invalid stream number,
@@ -52,8 +52,8 @@ impl Extend {
     }
 }
 
-impl Operation for Extend {
-    head!("shuffle.extend", embedded::State, name, ["queue.lua", "ids.lua", "extend.lua"]);
+impl Operation for Renew {
+    head!("shuffle.renew", embedded::State, name, ["queue.lua", "ids.lua", "renew.lua"]);
     type Output = u64;
     const IDEMPOTENT: bool = true;
 
@@ -74,11 +74,11 @@ impl Operation for Extend {
         let now = context.now();
         context.mark_evictable();
         state.step(context, |queue, effects| {
-            let extended = |receipt: &&Receipt| {
+            let renewed = |receipt: &&Receipt| {
                 let how = (now, self.deliveries);
-                queue.extend(&self.group, &self.consumer, receipt, how, effects)
+                queue.renew(&self.group, &self.consumer, receipt, how, effects)
             };
-            Ok(self.receipts.iter().filter(extended).count() as u64)
+            Ok(self.receipts.iter().filter(renewed).count() as u64)
         })
     }
 }

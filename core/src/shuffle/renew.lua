@@ -13,15 +13,15 @@ local deliveries = whole(ARGV[3], 1e14)
 if not ARGV[2] then return invalid('there is no consumer') end
 if not deliveries then return invalid('deliveries is not a whole number') end
 
-local extended = 0
+local renewed = 0
 for _, list in ipairs(lists) do
   for i = list.first, list.last do
     if held(list, ARGV[i], ARGV[2]) then
       local claim = {'XCLAIM', list.key, list.group, ARGV[2], 0, ARGV[i], 'JUSTID'}
       if deliveries > 0 then claim[8], claim[9] = 'RETRYCOUNT', ARGV[3] end
       redis.call(unpack(claim))
-      extended = extended + 1
+      renewed = renewed + 1
     end
   end
 end
-return extended
+return renewed

@@ -1,4 +1,4 @@
--- Extend: moves the ends of leases.
+-- Renew: moves the ends of leases.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says
