@@ -1324,7 +1324,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
    * {@link ShuffleConsumer.reclaim}, or {@link ShuffleConsumer.reject | rejected}. They are in the
    * stream `<queue>:dead`, and stay until they are {@link ShuffleQueue.deleteDeadLetters | deleted}
-   * or {@link ShuffleQueue.requeueDeadLetters | requeued}, or their `deadTtl` is over.
+   * or {@link ShuffleQueue.redrive | redriven}, or their `deadTtl` is over.
    *
    * @param max - the maximum number of dead letters
    * @param options.after - the dead letter to start after, which need not exist any more; without
@@ -1343,7 +1343,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * letter that does not exist. Every group gets the message, including groups that had finished
    * it.
    *
-   * A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call
+   * A letter is put back only once, even if it is redriven twice. Above 10,000 letters the call
    * takes several steps: after an error the first of these may have been done. The new message is
    * not tracked.
    *
@@ -1351,7 +1351,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
    * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for invalid settings,
    * and for more than 1,000,000 letters.
    */
-  requeueDeadLetters(
+  redrive(
     letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
     options?: CallOptions
   ): Promise<(Receipt | null)[]>

@@ -1440,11 +1440,11 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
                                                      uint64_t *number,
                                                      millpond_error **error);
 
-millpond_status millpond_shuffle_requeue_dead_letters(millpond_shuffle_queue *queue,
-                                                      const millpond_shuffle_id *letters,
-                                                      size_t letter_count,
-                                                      millpond_shuffle_receipt *receipts,
-                                                      millpond_error **error);
+millpond_status millpond_shuffle_redrive(millpond_shuffle_queue *queue,
+                                         const millpond_shuffle_id *letters,
+                                         size_t letter_count,
+                                         millpond_shuffle_receipt *receipts,
+                                         millpond_error **error);
 
 millpond_status millpond_shuffle_remove_idle_consumers(millpond_shuffle_queue *queue,
                                                        uint64_t min_idle_ms,

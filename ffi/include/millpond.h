@@ -5458,7 +5458,7 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
 /**
  * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
  * `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
- * until they are deleted or requeued, or their `dead_ttl_ms` is over.
+ * until they are deleted or redriven, or their `dead_ttl_ms` is over.
  *
  * `dead_letters` is set to the result, which the caller frees with
  * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -5527,17 +5527,17 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for invalid settings,
  * and for more than 1,000,000 letters.
  *
- * Delivery: a letter is put back only once, even if it is requeued twice. Above 10,000 letters
+ * Delivery: a letter is put back only once, even if it is redriven twice. Above 10,000 letters
  * the call takes several steps: after an error the first of these may have been done. The new
  * message is not tracked.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_requeue_dead_letters(millpond_shuffle_queue *queue,
-                                                      const millpond_shuffle_id *letters,
-                                                      size_t letter_count,
-                                                      millpond_shuffle_receipt *receipts,
-                                                      millpond_error **error);
+millpond_status millpond_shuffle_redrive(millpond_shuffle_queue *queue,
+                                         const millpond_shuffle_id *letters,
+                                         size_t letter_count,
+                                         millpond_shuffle_receipt *receipts,
+                                         millpond_error **error);
 
 /**
  * Removes the consumers of all groups that hold no message and have been idle for at least

@@ -271,7 +271,7 @@ static void counts_that_no_call_takes(const struct backend *backend) {
         WRONG("messages has ", millpond_shuffle_write_many(queue, &message, count, &receipt, &error));
         WRONG("messages has ", millpond_shuffle_write_tracked_many(queue, &message, count, S("f"), 1, &receipt,
                                                                    &error));
-        WRONG("letters has ", millpond_shuffle_requeue_dead_letters(queue, &letter, count, &receipt, &error));
+        WRONG("letters has ", millpond_shuffle_redrive(queue, &letter, count, &receipt, &error));
         millpond_shuffle_consumer_free(consumer);
         millpond_shuffle_queue_free(queue);
 

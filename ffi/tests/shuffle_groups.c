@@ -104,27 +104,27 @@ static void silent_consumers(const struct backend *backend) {
           MILLPOND_INVALID_ARGUMENT);
     CHECK(letters == NULL);
 
-    millpond_shuffle_receipt requeued[2];
-    OK(millpond_shuffle_requeue_dead_letters(queue, ids, 2, requeued, &error));
-    CHECK(requeued[0].id_time_ms > 0 && requeued[0].stream == receipt.stream);
-    CHECK(requeued[1].id_time_ms == 0 && requeued[1].id_sequence == 0);
+    millpond_shuffle_receipt redriven[2];
+    OK(millpond_shuffle_redrive(queue, ids, 2, redriven, &error));
+    CHECK(redriven[0].id_time_ms > 0 && redriven[0].stream == receipt.stream);
+    CHECK(redriven[1].id_time_ms == 0 && redriven[1].id_sequence == 0);
     OK(millpond_shuffle_read(other, 10, 0, &batch, &error));
-    CHECK(same(millpond_shuffle_batch_messages(batch)->receipt, requeued[0]));
+    CHECK(same(millpond_shuffle_batch_messages(batch)->receipt, redriven[0]));
     BATCH(batch, "task=1");
-    OK(millpond_shuffle_release(silent, requeued, 1, 60000, 0, &count, &error));
+    OK(millpond_shuffle_release(silent, redriven, 1, 60000, 0, &count, &error));
     CHECK(count == 0);
-    OK(millpond_shuffle_release(other, requeued, 1, 60000, 0, &count, &error));
+    OK(millpond_shuffle_release(other, redriven, 1, 60000, 0, &count, &error));
     CHECK(count == 1);
     OK(millpond_shuffle_reclaim(silent, 60000, 10, &batch, NULL, &error));
     CHECK(millpond_shuffle_batch_messages(batch)->deliveries == 1);
     BATCH(batch, "task=1");
-    OK(millpond_shuffle_reject(silent, requeued, 1, S("rejected: no"), &count, &error));
+    OK(millpond_shuffle_reject(silent, redriven, 1, S("rejected: no"), &count, &error));
     CHECK(count == 1);
     bool flags[] = {true, true};
-    OK(millpond_shuffle_ack_each(silent, requeued, 1, flags, &error));
+    OK(millpond_shuffle_ack_each(silent, redriven, 1, flags, &error));
     CHECK(!flags[0] && flags[1]);
-    OK(millpond_shuffle_ack_and_delete_each(silent, requeued, 1, NULL, &error));
-    CHECK(millpond_shuffle_reject(silent, requeued, 1, S(""), NULL, NULL) ==
+    OK(millpond_shuffle_ack_and_delete_each(silent, redriven, 1, NULL, &error));
+    CHECK(millpond_shuffle_reject(silent, redriven, 1, S(""), NULL, NULL) ==
           MILLPOND_INVALID_ARGUMENT);
     OK(millpond_shuffle_dead_letters_read(queue, 100, &letters, &error));
     CHECK(millpond_shuffle_dead_letters_length(letters) == 1);

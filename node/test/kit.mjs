@@ -241,7 +241,7 @@ export const CALLS = {
       write: ['t', { n: '1' }], writeMany: [[['t', { n: '1' }]]], writeTracked: ['t', { n: '1' }, 'n'],
       writeTrackedMany: [[['t', { n: '1' }]], 'n'], resize: [16], deleteTracked: ['1'],
       cordonDeadlineExceeded: [1000], len: [], backlog: [], pendingCount: ['g'], deadLetters: [1],
-      deleteDeadLetters: ['1-1'], requeueDeadLetters: ['1-1'], removeIdleConsumers: [60_000], stats: ['g']
+      deleteDeadLetters: ['1-1'], redrive: ['1-1'], removeIdleConsumers: [60_000], stats: ['g']
     },
     handles: { gc: [], consumer: ['g', 'c'] }
   },

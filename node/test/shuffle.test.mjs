@@ -165,7 +165,7 @@ onEveryBackend('reclaim, renew and dead letters', async ({ connect, name }) => {
   assert.equal(await queue.pendingCount('g'), 0)
 })
 
-onEveryBackend('messages are rejected, requeued and released', async ({ connect, name }) => {
+onEveryBackend('messages are rejected, redriven and released', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   await queue.writeMany(['1', '2', '3'].map((n) => ['tenant', { n }]))
   const [consumer, other] = [queue.consumer('g', 'c'), queue.consumer('g', 'other')]
@@ -178,11 +178,11 @@ onEveryBackend('messages are rejected, requeued and released', async ({ connect,
   assert.deepEqual(await queue.deadLetters(9, { after: first }), [second])
   assert.deepEqual(await queue.deadLetters(9, { after: second.id }), [])
   assert.deepEqual(await consumer.ackEach(messages), [false, false, true])
-  const requeued = await queue.requeueDeadLetters([second, second.id, first.id])
-  assert.equal(requeued[1], null)
-  assert.deepEqual(await queue.requeueDeadLetters(first), [null])
+  const redriven = await queue.redrive([second, second.id, first.id])
+  assert.equal(redriven[1], null)
+  assert.deepEqual(await queue.redrive(first), [null])
   const again = await consumer.readMany(9)
-  assert.deepEqual(again.map(({ id }) => id).sort(), [requeued[0].id, requeued[2].id].sort())
+  assert.deepEqual(again.map(({ id }) => id).sort(), [redriven[0].id, redriven[2].id].sort())
   assert.equal(await consumer.release(again, 60_000), 2)
   const reclaimed = (await other.reclaim(60_000, 9)).messages
   assert.deepEqual(reclaimed.map(({ deliveries }) => deliveries), [1, 1])

@@ -114,11 +114,11 @@ class ShuffleQueue(Generic[AnyStr]):
         """core"""
         return await self._native.delete_dead_letters(letter_ids(letters))
 
-    async def requeue_dead_letters(
+    async def redrive(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> list[Receipt | None]:
         """core"""
-        return await self._native.requeue_dead_letters(letter_ids(letters))
+        return await self._native.redrive(letter_ids(letters))
 
     async def remove_idle_consumers(self, min_idle: Seconds) -> int: ...
 

@@ -173,7 +173,7 @@ async def test_what_a_silent_consumer_left(connect: Any, url: str, name: str) ->
         letter.deliveries = 0
 
 
-async def test_messages_are_rejected_requeued_and_released(
+async def test_messages_are_rejected_redriven_and_released(
     connect: Any, url: str, name: str
 ) -> None:
     queue = connect(url).shuffle_queue(name)
@@ -188,11 +188,11 @@ async def test_messages_are_rejected_requeued_and_released(
     assert await queue.dead_letters(max=9, after=first) == [second]
     assert await queue.dead_letters(9, second.id) == []
     assert await consumer.ack_each(messages) == [False, False, True]
-    requeued = await queue.requeue_dead_letters([second, second.id, first.id])
-    assert [receipt is None for receipt in requeued] == [False, True, False]
-    assert await queue.requeue_dead_letters(first) == [None]
+    redriven = await queue.redrive([second, second.id, first.id])
+    assert [receipt is None for receipt in redriven] == [False, True, False]
+    assert await queue.redrive(first) == [None]
     again = await consumer.read_many(9)
-    assert {message.id for message in again} == {requeued[0].id, requeued[2].id}
+    assert {message.id for message in again} == {redriven[0].id, redriven[2].id}
     assert await consumer.release(again, min_idle=60) == 2
     minute = datetime.timedelta(minutes=1)
     reclaimed = (await other.reclaim(minute, 9)).messages

@@ -37,7 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(Reject::new("q", "g", "c", [receipt], "rejected: no"), &["1", "0"]),
         case(Release::new("q", "g", "c", [receipt], second, second), &["1", "0"]),
         case(RemoveIdleConsumers::new("q", second), &["7", "0"]),
-        case(RequeueDeadLetters::new("q", [receipt.id], 4, second), &["[ '1-0 2 ]", "[ nil 0 ]"]),
+        case(Redrive::new("q", [receipt.id], 4, second), &["[ '1-0 2 ]", "[ nil 0 ]"]),
         case(Resize::new("q", 4, second), &["4", "9"]),
         case(Ok(write), &["[ '1-0 2 '1-1 0 ]"]).refuses("64", ErrorKind::InvalidArgument),
         case(Ok(tracked), &["[ '1-0 2 ]"]),

@@ -1,4 +1,4 @@
--- Dead letters: messages with their history before their fields; for reclaim, reject and requeue.
+-- Dead letters: messages with their history before their fields; for reclaim, reject and redrive.
 
 local DEAD = KEYS[4]
 local HISTORY = {'dead:stream', 'dead:id', 'dead:group', 'dead:consumer', 'dead:deliveries'}

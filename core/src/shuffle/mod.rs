@@ -16,11 +16,11 @@ mod messages;
 mod name;
 mod read;
 mod reclaim;
+mod redrive;
 mod reject;
 mod release;
 mod remove_idle_consumers;
 mod renew;
-mod requeue_dead_letters;
 mod resize;
 mod run;
 mod shard;
@@ -45,11 +45,11 @@ pub use message::{Message, MessageId, Receipt, Stream};
 pub use messages::Messages;
 pub use read::{Batch, READ_MESSAGES_MAX, Read};
 pub use reclaim::{Reclaim, Reclaimed};
+pub use redrive::Redrive;
 pub use reject::{REASON_BYTES_MAX, Reject};
 pub use release::Release;
 pub use remove_idle_consumers::RemoveIdleConsumers;
 pub use renew::Renew;
-pub use requeue_dead_letters::RequeueDeadLetters;
 pub use resize::Resize;
 pub use shard::shard;
 pub(crate) use stats::{KIND, TRACKING};
@@ -416,7 +416,7 @@ impl<M: Mode> ShuffleQueue<M> {
 
     /// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
     /// [`ShuffleConsumer::reclaim`], or [rejected](ShuffleConsumer::reject). They are in the stream `<queue>:dead`, and
-    /// stay until they are [deleted](Self::delete_dead_letters) or [requeued](Self::requeue_dead_letters), or their
+    /// stay until they are [deleted](Self::delete_dead_letters) or [redriven](Self::redrive), or their
     /// [`dead_ttl`](Self::dead_ttl) is over.
     ///
     /// # Errors
@@ -435,7 +435,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// let mut page = queue.dead_letters(1_000)?;
     /// while let Some(last) = page.last() {
     ///     let images = page.iter().filter(|letter| letter.message.field("image").is_some());
-    ///     queue.requeue_dead_letters(images)?;
+    ///     queue.redrive(images)?;
     ///     page = queue.dead_letters_after(1_000, last)?;
     /// }
     /// # Ok::<(), millpond::Error>(())
@@ -495,8 +495,8 @@ impl<M: Mode> ShuffleQueue<M> {
     ///
     /// let letters = queue.dead_letters(100)?;
     /// assert_eq!(letters[0].reason, "rejected: no such image");
-    /// assert!(queue.requeue_dead_letters(&letters)?[0].is_some());
-    /// assert_eq!(queue.requeue_dead_letters(&letters)?, [None]);
+    /// assert!(queue.redrive(&letters)?[0].is_some());
+    /// assert_eq!(queue.redrive(&letters)?, [None]);
     /// let again = consumer.read()?.expect("it is there again");
     /// assert_eq!((again.field("image"), again.deliveries), (Some(b"a.png".as_slice()), 1));
     /// # Ok::<(), millpond::Error>(())
@@ -507,14 +507,14 @@ impl<M: Mode> ShuffleQueue<M> {
     /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) letters.
     ///
     /// # Delivery
-    /// A letter is put back only once, even if it is requeued twice. Above [`BATCH_MESSAGES_MAX`] letters the call
+    /// A letter is put back only once, even if it is redriven twice. Above [`BATCH_MESSAGES_MAX`] letters the call
     /// takes several steps: after an error the first of these may have been done. The new message is not tracked.
-    pub fn requeue_dead_letters<I: Into<MessageId>>(
+    pub fn redrive<I: Into<MessageId>>(
         &self,
         letters: impl IntoIterator<Item = I>,
     ) -> M::Reply<Vec<Option<Receipt>>> {
         let steps = steps_of("letters", letters, BATCH_MESSAGES_MAX, |part| {
-            RequeueDeadLetters::of(self.name()?, part, self.shape.guess(), self.ttl)
+            Redrive::of(self.name()?, part, self.shape.guess(), self.ttl)
         });
         self.client.run_all(steps, |parts: Vec<Vec<Option<Receipt>>>| parts.concat())
     }
@@ -546,7 +546,7 @@ impl<M: Mode> ShuffleQueue<M> {
 crate::step::steps! {
     [embedded::State, tracking::State]
     Ack, AckEach, Backlog, DeleteDeadLetters, Len, Read, ReadDeadLetters, ReadStats, Reclaim,
-    Reject, Release, RemoveIdleConsumers, Renew, RequeueDeadLetters, Resize, Write,
+    Redrive, Reject, Release, RemoveIdleConsumers, Renew, Resize, Write,
     Cordon, DeleteTracked, ForgetExpired, ScanExpired,
 }
 

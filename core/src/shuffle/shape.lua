@@ -1,4 +1,4 @@
--- How many streams a queue has, and how that changes; for write, requeue and resize.
+-- How many streams a queue has, and how that changes; for write, redrive and resize.
 
 -- How many streams there are, and how many of them writers spread over: fewer while the queue gets
 -- smaller, and none yet if nobody has written. Or first an error.

@@ -95,7 +95,7 @@ fn an_iterator_without_an_end_is_refused_as_it_is_read() {
         (consumer.ack_each(repeat(receipt)).map(drop), "at most 1000000 messages"),
         (consumer.reject(repeat(receipt), "no").map(drop), "at most 1000000 messages"),
         (queue.delete_dead_letters(repeat(id)).map(drop), "at most 1000000 letters"),
-        (queue.requeue_dead_letters(repeat(id)).map(drop), "at most 1000000 letters"),
+        (queue.redrive(repeat(id)).map(drop), "at most 1000000 letters"),
     ] {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -382,7 +382,7 @@ fn an_ack_of_each_says_which_messages_were_waiting() {
 }
 
 #[test]
-fn requeued_letters_are_new_messages_of_their_streams() {
+fn redriven_letters_are_new_messages_of_their_streams() {
     let client = crate::connect("memory:").unwrap();
     let (queue, consumer, message) = held(&client);
     let consumer = consumer.max_deliveries(1);
@@ -390,7 +390,7 @@ fn requeued_letters_are_new_messages_of_their_streams() {
     let letters = queue.dead_letters(9).unwrap();
     assert_eq!(letters[0].reason, "exhausted: max_deliveries");
     let ids = [MessageId::default(), letters[0].id, letters[0].id];
-    let receipts = queue.requeue_dead_letters(ids).unwrap();
+    let receipts = queue.redrive(ids).unwrap();
     let receipt = receipts[1].unwrap();
     assert_eq!((receipts[0], receipts[2]), (None, None));
     assert_eq!(receipt.stream, message.stream);
@@ -403,10 +403,10 @@ fn requeued_letters_are_new_messages_of_their_streams() {
     assert_eq!(consumer.reject([&again], "no").unwrap(), 1);
     assert_eq!(queue.resize(1).unwrap(), 1);
     let letters = queue.dead_letters(9).unwrap();
-    let receipt = queue.requeue_dead_letters(&letters).unwrap()[0].unwrap();
+    let receipt = queue.redrive(&letters).unwrap()[0].unwrap();
     assert_eq!(receipt.stream, Stream::Number(0));
     assert_eq!(numbers(&consumer.read_many(9).unwrap()), [0]);
-    assert_eq!(queue.requeue_dead_letters([] as [MessageId; 0]).unwrap(), []);
+    assert_eq!(queue.redrive([] as [MessageId; 0]).unwrap(), []);
 }
 
 /// What is known of the queue may expire before its dead letters do.
@@ -421,7 +421,7 @@ fn letters_go_back_into_a_queue_that_has_expired() {
     assert!(queue.stats("g").unwrap().streams.len() == 1, "it has expired");
     let letters = queue.dead_letters(100).unwrap();
     let plain = client.shuffle_queue("q");
-    assert!(plain.requeue_dead_letters(&letters).unwrap().iter().all(Option::is_some));
+    assert!(plain.redrive(&letters).unwrap().iter().all(Option::is_some));
     let mut all = numbers(&plain.consumer("g", "c").read_many(100).unwrap());
     all.sort_unstable();
     assert_eq!(all, Vec::from_iter(0..40), "readers find all of them");
@@ -531,7 +531,7 @@ fn a_journal_is_read_back_after_a_snapshot_and_without_one() {
 }
 
 #[test]
-fn dead_letters_and_what_was_requeued_are_read_back() {
+fn dead_letters_and_what_was_redriven_are_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let open = || Options::file(directory.path()).sync(crate::SyncMode::Never).connect().unwrap();
     let client = open();
@@ -540,7 +540,7 @@ fn dead_letters_and_what_was_requeued_are_read_back() {
     let consumer = queue.consumer("g", "c");
     consumer.reject(&consumer.read_many(9).unwrap(), "rejected").unwrap();
     let letters = queue.dead_letters(9).unwrap();
-    let receipts = queue.requeue_dead_letters(&letters[..2]).unwrap();
+    let receipts = queue.redrive(&letters[..2]).unwrap();
     drop((consumer, queue, client));
     for _ in 0..2 {
         let client = open();

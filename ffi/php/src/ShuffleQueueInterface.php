@@ -35,7 +35,7 @@ interface ShuffleQueueInterface
     /**
      * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
      * `ShuffleConsumer::reclaim()`, or rejected. They are in the stream `<queue>:dead`, and stay until they
-     * are deleted or requeued, or their `deadTtl` is over.
+     * are deleted or redriven, or their `deadTtl` is over.
      *
      * @param int                    $max   the maximum number of dead letters
      * @param DeadLetter|string|null $after the dead letter to start after, which need not exist any more; without
@@ -250,7 +250,7 @@ interface ShuffleQueueInterface
      * removes them from the dead letters. Returns where each is now, in order, or nothing for a letter that
      * does not exist. Every group gets the message, including groups that had finished it.
      *
-     * A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call takes
+     * A letter is put back only once, even if it is redriven twice. Above 10,000 letters the call takes
      * several steps: after an error the first of these may have been done. The new message is not tracked.
      *
      * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
@@ -260,7 +260,7 @@ interface ShuffleQueueInterface
      * @throws Exception\MillpondException as len()
      * @throws Exception\InvalidArgumentException for invalid settings, and for more than 1,000,000 letters
      */
-    public function requeueDeadLetters(DeadLetter|string|iterable $letters): array;
+    public function redrive(DeadLetter|string|iterable $letters): array;
 
     /**
      * Removes the consumers of all groups that hold no message and have been idle for at least `minIdle` in

@@ -65,7 +65,7 @@ final class ShuffleQueueTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testMessagesAreRejectedRequeuedAndReleased(string $kind): void
+    public function testMessagesAreRejectedRedrivenAndReleased(string $kind): void
     {
         $queue = $this->shuffleQueue($kind, streams: 1, ttl: 60);
         $queue->writeMany(\array_map(static fn (int $n): array => ['t', ['n' => "$n"]], \range(1, 3)));
@@ -79,11 +79,11 @@ final class ShuffleQueueTest extends TestCase
         self::assertEquals([$second], $queue->deadLetters(9, $first));
         self::assertSame([], $queue->deadLetters(after: $second->id));
         self::assertSame([false, false, true], $consumer->ackEach($messages));
-        $requeued = $queue->requeueDeadLetters([$second, $second->id, $first->id]);
-        self::assertNull($requeued[1]);
-        self::assertSame([null], $queue->requeueDeadLetters($first));
+        $redriven = $queue->redrive([$second, $second->id, $first->id]);
+        self::assertNull($redriven[1]);
+        self::assertSame([null], $queue->redrive($first));
         $again = $consumer->readMany(9);
-        self::assertSame([$requeued[0]->id, $requeued[2]->id], \array_column($again, 'id'));
+        self::assertSame([$redriven[0]->id, $redriven[2]->id], \array_column($again, 'id'));
         self::assertSame(2, $consumer->release($again, 60));
         $reclaimed = $other->reclaim(60, 9)->messages;
         self::assertSame([1, 1], \array_column($reclaimed, 'deliveries'));

@@ -147,13 +147,13 @@ module Millpond
     #   consumer = queue.consumer("workers", "worker-1")
     #   consumer.reject(consumer.read, "rejected")
     #   letters = queue.dead_letters
-    #   queue.requeue_dead_letters(letters).size # => 1
-    #   queue.requeue_dead_letters(letters) # => [nil]
+    #   queue.redrive(letters).size # => 1
+    #   queue.redrive(letters) # => [nil]
     #   consumer.read["image"] # => "a.png"
-    def requeue_dead_letters(letters)
+    def redrive(letters)
       ids, count = ShuffleArguments.letter_ids(letters)
       ShuffleResults.maybe_receipts(count) do |out, error|
-        Native.millpond_shuffle_requeue_dead_letters(@native, ids, count, out, error)
+        Native.millpond_shuffle_redrive(@native, ids, count, out, error)
       end
     end
 

@@ -253,7 +253,7 @@ class ArgumentsTest < MillpondTest
                    ->(list) { @consumer.public_send(method, list) }
                  end,
                  ->(list) { @consumer.reject(list, "why") }, ->(list) { @consumer.release(list, min_idle: 1) }],
-      letters: [->(letters) { @shuffle.delete_dead_letters(letters) }, ->(letters) { @shuffle.requeue_dead_letters(letters) }],
+      letters: [->(letters) { @shuffle.delete_dead_letters(letters) }, ->(letters) { @shuffle.redrive(letters) }],
       queues: [->(queues) { @store.claim(queues) }, ->(queues) { @store.claim_many(queues, 1) },
                ->(queues) { @store.claims(queues) }, ->(queues) { @store.worker(queues) }],
       ids: [->(ids) { @store.fetch(ids) }, ->(ids) { @store.fetch_docs("n", ids) }, ->(ids) { @store.cancel(ids) },

@@ -139,7 +139,7 @@ class ShuffleTest < MillpondTest
     assert_match(/\A\d+-\d+\z/, letter.id)
   end
 
-  on_every_backend :messages_are_rejected_requeued_and_released do |url|
+  on_every_backend :messages_are_rejected_redriven_and_released do |url|
     queue = shuffle_queue_on(url)
     queue.write_many(numbered(3))
     consumer = queue.consumer("g", "c")
@@ -152,11 +152,11 @@ class ShuffleTest < MillpondTest
     assert_equal ["rejected: nö", "exhausted"], [first.reason, second.reason]
     assert_equal [[second.id], []], [first, second.id].map { |letter| queue.dead_letters(after: letter).map(&:id) }
     assert_equal [false, false, true], consumer.ack_each(messages)
-    requeued = queue.requeue_dead_letters([second, second.id, first.id])
-    assert_equal [false, true, false], requeued.map(&:nil?)
-    assert_equal [nil], queue.requeue_dead_letters(first)
+    redriven = queue.redrive([second, second.id, first.id])
+    assert_equal [false, true, false], redriven.map(&:nil?)
+    assert_equal [nil], queue.redrive(first)
     again = consumer.read_many(9)
-    assert_equal requeued.compact.map(&:id).sort, again.map(&:id).sort
+    assert_equal redriven.compact.map(&:id).sort, again.map(&:id).sort
     assert_equal 2, consumer.release(again, min_idle: 60)
     reclaimed = other.reclaim(min_idle: 60, max: 9).messages
     assert_equal [1, 1], reclaimed.map(&:deliveries)

@@ -710,7 +710,7 @@ pub unsafe extern "C" fn millpond_shuffle_pending_count(
 
 /// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
 /// `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
-/// until they are deleted or requeued, or their `dead_ttl_ms` is over.
+/// until they are deleted or redriven, or their `dead_ttl_ms` is over.
 ///
 /// `dead_letters` is set to the result, which the caller frees with
 /// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -814,13 +814,13 @@ pub unsafe extern "C" fn millpond_shuffle_delete_dead_letters(
 /// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for invalid settings,
 /// and for more than 1,000,000 letters.
 ///
-/// Delivery: a letter is put back only once, even if it is requeued twice. Above 10,000 letters
+/// Delivery: a letter is put back only once, even if it is redriven twice. Above 10,000 letters
 /// the call takes several steps: after an error the first of these may have been done. The new
 /// message is not tracked.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_requeue_dead_letters(
+pub unsafe extern "C" fn millpond_shuffle_redrive(
     queue: *mut millpond_shuffle_queue,
     letters: *const millpond_shuffle_id,
     letter_count: usize,
@@ -834,7 +834,7 @@ pub unsafe extern "C" fn millpond_shuffle_requeue_dead_letters(
             caller.optional_out_array(receipts, letter_count, millpond_shuffle_receipt::default());
         let queue = caller.held("queue", queue)?;
         let letters = caller.list("letters", letters, letter_count)?;
-        let it = queue.requeue_dead_letters(letters)?;
+        let it = queue.redrive(letters)?;
         receipts.set(it.into_iter().map(|it| it.map(Into::into).unwrap_or_default()));
         Ok(())
     })

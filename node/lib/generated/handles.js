@@ -954,10 +954,10 @@ class ShuffleQueue extends Handle {
     return unwrap(await begin(signal, count, send))
   }
 
-  async requeueDeadLetters(letters, options) {
+  async redrive(letters, options) {
     const { signal } = check.options(options, SIGNAL)
     letters = check.letterIds('letters', letters)
-    const send = (number) => nativeOf(this).requeueDeadLetters(number, letters)
+    const send = (number) => nativeOf(this).redrive(number, letters)
     return unwrap(await begin(signal, read.receiptOrNullList, send))
   }
 

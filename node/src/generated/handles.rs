@@ -1194,12 +1194,10 @@ impl ShuffleQueue {
         Ok(self.0.start(number, call, CallResult::count))
     }
 
-    /// [`requeue_dead_letters`](millpond::shuffle::ShuffleQueue::requeue_dead_letters).
+    /// [`redrive`](millpond::shuffle::ShuffleQueue::redrive).
     #[napi]
-    pub fn requeue_dead_letters(&self, number: u32, letters: Ids) -> napi::Result<bool> {
-        let call = |core: &millpond::shuffle::ShuffleQueue<Async>| {
-            Ok(core.requeue_dead_letters(letters.0?))
-        };
+    pub fn redrive(&self, number: u32, letters: Ids) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleQueue<Async>| Ok(core.redrive(letters.0?));
         Ok(self.0.start(number, call, written))
     }
 

@@ -271,7 +271,7 @@ class ShuffleQueue(Generic[AnyStr]):
     ) -> list[DeadLetter[AnyStr]]:
         """Up to ``max`` dead letters, the oldest first: messages that were delivered too often,
         see :meth:`ShuffleConsumer.reclaim`, or rejected. They are in the stream ``<queue>:dead``,
-        and stay until they are deleted or requeued, or their ``dead_ttl`` is over.
+        and stay until they are deleted or redriven, or their ``dead_ttl`` is over.
 
         :param max: the maximum number of dead letters
         :param after: the dead letter to start after, which need not exist any more; without it
@@ -293,7 +293,7 @@ class ShuffleQueue(Generic[AnyStr]):
         """
         return self._native.delete_dead_letters(letter_ids(letters))
 
-    def requeue_dead_letters(
+    def redrive(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> list[Receipt | None]:
         """Puts dead letters back into the queue, each as a new message of the stream that it came
@@ -301,7 +301,7 @@ class ShuffleQueue(Generic[AnyStr]):
         nothing for a letter that does not exist. Every group gets the message, including groups
         that had finished it.
 
-        A letter is put back only once, even if it is requeued twice. Above 10,000 letters the
+        A letter is put back only once, even if it is redriven twice. Above 10,000 letters the
         call takes several steps: after an error the first of these may have been done. The new
         message is not tracked.
 
@@ -309,7 +309,7 @@ class ShuffleQueue(Generic[AnyStr]):
         :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for invalid settings,
           and for more than 1,000,000 letters.
         """
-        return self._native.requeue_dead_letters(letter_ids(letters))
+        return self._native.redrive(letter_ids(letters))
 
     def remove_idle_consumers(self, min_idle: Seconds) -> int:
         """Removes the consumers of all groups that hold no message and have been idle for at

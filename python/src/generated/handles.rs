@@ -1836,15 +1836,11 @@ impl ShuffleQueue {
         call!(py, core, |core| core.delete_dead_letters(letters), decoded(self.text))
     }
 
-    fn requeue_dead_letters(
-        &self,
-        py: Python<'_>,
-        letters: &Bound<'_, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
+    fn redrive(&self, py: Python<'_>, letters: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let letters: Vec<millpond::step::StreamId> = required("letters", letters)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.requeue_dead_letters(letters), decoded(self.text))
+        call!(py, core, |core| core.redrive(letters), decoded(self.text))
     }
 
     fn write(

@@ -103,8 +103,8 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         "delete_dead_letters" => {
             json!(queue.delete_dead_letters(letters(request)?)?)
         }
-        "requeue_dead_letters" => {
-            let receipts = queue.requeue_dead_letters(letters(request)?)?;
+        "redrive" => {
+            let receipts = queue.redrive(letters(request)?)?;
             receipts.into_iter().map(|found| found.map_or(Value::Null, receipt)).collect()
         }
         "remove_idle_consumers" => {

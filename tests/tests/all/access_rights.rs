@@ -402,11 +402,11 @@ fn dead_letters_that_are_put_back() {
         assert_eq!(consumer.reject(&consumer.read_many(3)?, "rejected")?, 3);
         let queue = user.connect().shuffle_queue("jobs");
         let letters = queue.dead_letters(1)?;
-        assert!(queue.requeue_dead_letters(&letters)?[0].is_some());
+        assert!(queue.redrive(&letters)?[0].is_some());
         // A queue of which nothing but the dead letters is left.
         user.server.cli(&["DEL", "jobs:meta", "jobs:s0", "jobs:s1"]);
         let letters = queue.dead_letters_after(1, &letters[0])?;
-        let receipt = queue.clone().ttl(MINUTE).requeue_dead_letters(&letters)?[0].unwrap();
+        let receipt = queue.clone().ttl(MINUTE).redrive(&letters)?[0].unwrap();
         assert_eq!(queue.remove_idle_consumers(Duration::ZERO)?, 1);
         assert_ne!(receipt.stream, Stream::Default);
         Ok(())

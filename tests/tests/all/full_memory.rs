@@ -267,8 +267,8 @@ fn what_makes_room_is_done() {
             held.0.max_deliveries(1).reclaim(IDLE, 5).inspect(|reclaimed| assert_eq!(reclaimed.dead, 3))),
         case!("shuffle.reject", Done, |client| let held = held(client); held.0.reject(&held.1, "no")),
         case!("shuffle.dead_letters", Done, |client| let dead = dead(client); dead.0.dead_letters(9)),
-        case!("shuffle.requeue_dead_letters", Done, |client| let dead = dead(client);
-            dead.0.requeue_dead_letters(dead.1.clone())),
+        case!("shuffle.redrive", Done, |client| let dead = dead(client);
+            dead.0.redrive(dead.1.clone())),
         case!("shuffle.delete_dead_letters", Done, |client| let dead = dead(client);
             dead.0.delete_dead_letters(dead.1.clone())),
         case!("shuffle.delete_tracked", Done, |client| let queue = {

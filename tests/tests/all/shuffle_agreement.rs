@@ -38,7 +38,7 @@ enum Step {
         which: Vec<prop::sample::Index>,
     },
     /// Which of the dead letters are put back.
-    Requeue {
+    Redrive {
         which: Vec<prop::sample::Index>,
     },
     /// Takes over everything that is pending, or only what was released.
@@ -73,7 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u8..2, which()).prop_map(|(group, which)| Step::Ack { group, which }),
         1 => (0u8..2, which()).prop_map(|(group, which)| Step::Release { group, which }),
         1 => (0u8..2, which()).prop_map(|(group, which)| Step::Reject { group, which }),
-        1 => which().prop_map(|which| Step::Requeue { which }),
+        1 => which().prop_map(|which| Step::Redrive { which }),
         2 => (0u8..2, any::<bool>(), 1usize..12, 0u64..4).prop_map(
             |(group, only_released, max, max_deliveries)| Step::Reclaim {
                 group,
@@ -115,7 +115,7 @@ enum StepResult {
     Read(Vec<Place>),
     Reclaimed(Vec<Place>, u64),
     /// The dead letters with their reasons, and to which streams some of them went.
-    Requeued(Vec<String>, Vec<Option<u32>>),
+    Redriven(Vec<String>, Vec<Option<u32>>),
     Flags(Vec<bool>),
     Numbers(Vec<u64>),
 }
@@ -223,14 +223,14 @@ impl Expecting {
                 }
                 StepResult::Numbers(vec![own])
             }
-            Step::Requeue { which } => {
+            Step::Redrive { which } => {
                 let letters = self.model.dead_letters(&name, 1_000).expect("no key is broken");
                 if letters.is_empty() {
                     return StepResult::Nothing;
                 }
                 let ids = which.iter().map(|index| index.get(&letters).0.clone());
                 let ids: Vec<_> = ids.collect();
-                let places = self.model.requeue_dead_letters(&name, Some(TTL), 16, &ids);
+                let places = self.model.redrive(&name, Some(TTL), 16, &ids);
                 let stream = |place: Option<(String, String)>| {
                     let (key, _) = place?;
                     let number = key.rsplit_once(":s").expect("a stream's key").1;
@@ -240,7 +240,7 @@ impl Expecting {
                 let shown = letters.into_iter().map(|(_, letter)| {
                     format!("{} {} {}", letter.message.2[0].1, letter.deliveries, letter.reason)
                 });
-                StepResult::Requeued(shown.collect(), places)
+                StepResult::Redriven(shown.collect(), places)
             }
             Step::Reclaim { group, only_released, max, max_deliveries } => {
                 let group = group_name(case, *group);
@@ -340,7 +340,7 @@ impl Found {
                     _ => consumer.release(receipts, IDLE, Duration::ZERO)?,
                 }])
             }
-            Step::Requeue { which } => {
+            Step::Redrive { which } => {
                 let mut letters = queue.dead_letters(1)?;
                 while let Some(last) = letters.last()
                     && let mut more = queue.dead_letters_after(7, last)?
@@ -352,14 +352,14 @@ impl Found {
                     return Ok(StepResult::Nothing);
                 }
                 let ids = which.iter().map(|index| index.get(&letters));
-                let receipts = queue.requeue_dead_letters(ids)?;
+                let receipts = queue.redrive(ids)?;
                 let shown = letters.iter().map(|letter| {
                     let number = letter.message.field("n").expect("it was written");
                     let number = String::from_utf8_lossy(number);
                     format!("{number} {} {}", letter.deliveries, letter.reason)
                 });
                 let places = receipts.iter().map(|found| found.map(|found| stream(found.stream)));
-                StepResult::Requeued(shown.collect(), places.collect())
+                StepResult::Redriven(shown.collect(), places.collect())
             }
             Step::Reclaim { group, only_released, max, max_deliveries } => {
                 let consumer = queue.consumer(group_name(case, *group), "d");

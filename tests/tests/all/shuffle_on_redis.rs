@@ -51,7 +51,7 @@ fn walk(client: &Client, name: &str) -> Result {
     assert_eq!(consumer.ack_and_delete(&all)?, 6);
     assert_eq!((queue.len()?, queue.backlog()?), (0, 0));
 
-    let receipts = queue.requeue_dead_letters(&letters)?;
+    let receipts = queue.redrive(&letters)?;
     assert_eq!((receipts.iter().flatten().count(), queue.backlog()?), (5, 5));
     let again = consumer.read_many(9)?;
     assert_eq!(consumer.release(&again[..2], MINUTE, std::time::Duration::ZERO)?, 2);
@@ -240,7 +240,7 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
     let reject = shuffle::Reject::new("q", "g", "c", [] as [Receipt; 0], "no")?.invocation().script;
     let ack_each = shuffle::AckEach::new("q", "g", [] as [Receipt; 0])?.invocation().script;
     let no_ids = [] as [shuffle::MessageId; 0];
-    let requeue = shuffle::RequeueDeadLetters::new("q", no_ids, 1, None)?.invocation().script;
+    let redrive = shuffle::Redrive::new("q", no_ids, 1, None)?.invocation().script;
     let remove_idle = shuffle::RemoveIdleConsumers::new("q", MINUTE)?.invocation().script;
     let dead_letters = shuffle::ReadDeadLetters::new("q", 1)?.invocation().script;
     let resize = shuffle::Resize::new("q", 1, None)?.invocation().script;
@@ -290,11 +290,11 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
         (reject, vec![]),
         (reject, vec!["g", "c", "no", "1"]),
         (reject, vec!["g", "c", "no", "0", "0", "1", "x"]),
-        (requeue, vec![]),
-        (requeue, vec!["1", "1", "1-1"]),
-        (requeue, vec!["0", "0", "1-1"]),
-        (requeue, vec!["0", "65537", "1-1"]),
-        (requeue, vec!["0", "1", "x"]),
+        (redrive, vec![]),
+        (redrive, vec!["1", "1", "1-1"]),
+        (redrive, vec!["0", "0", "1-1"]),
+        (redrive, vec!["0", "65537", "1-1"]),
+        (redrive, vec!["0", "1", "x"]),
         (remove_idle, vec![]),
         (remove_idle, vec!["-1"]),
         (dead_letters, vec!["1"]),
@@ -525,7 +525,7 @@ fn dead_letters_go_back_with_the_settings_of_the_queue() -> Result {
     let foreign =
         server.cli(&["XREVRANGE", "q:dead", "+", "-", "COUNT", "1"]).array()[0].array()[0].text();
     let ids = letters.iter().map(|letter| letter.id).chain([foreign.parse()?]);
-    let receipts = queue.requeue_dead_letters(ids)?;
+    let receipts = queue.redrive(ids)?;
     assert_eq!(receipts.len(), 25_002);
     assert_eq!(receipts.last(), Some(&None), "it is no message of the queue");
     for (letter, receipt) in letters.iter().zip(&receipts) {
@@ -553,7 +553,7 @@ fn dead_letters_go_back_with_the_settings_of_the_queue() -> Result {
     assert_eq!(read, 25_001);
 
     server.cli(&["SET", "q:notifications", "x"]);
-    let error = queue.requeue_dead_letters([letters[0].id]).expect_err("it holds a string");
+    let error = queue.redrive([letters[0].id]).expect_err("it holds a string");
     assert_eq!(error.kind(), ErrorKind::WrongType);
     server.cli(&["DEL", "q:notifications", "q:dead", "q:s1"]);
     queue.write("t", [("i", "1")])?;
@@ -622,7 +622,7 @@ fn messages_of_the_default_stream_are_rejected_and_released() -> Result {
     assert_eq!(other.reject(&reclaimed, "no")?, 3);
     assert_eq!(server.cli(&["XLEN", "q"]).integer() + queue.len()? as i64, 1);
     let letters = queue.dead_letters(9)?;
-    let receipts = queue.requeue_dead_letters(&letters)?;
+    let receipts = queue.redrive(&letters)?;
     assert!(receipts.iter().flatten().all(|receipt| receipt.stream != Stream::Default));
     assert_eq!(queue.consumer("g", "c").read_many(9)?.len(), 3, "readers of the queue find them");
     Ok(())

@@ -18,7 +18,7 @@ use stream::Pending;
 use super::dead_letters::DeadLetter;
 use super::message::{MessageId, Receipt, Stream};
 use super::reclaim::RELEASED;
-use super::requeue_dead_letters::target_of;
+use super::redrive::target_of;
 use super::stats::StreamStats;
 use super::{DEADLINE_DEFAULT, DEADLINE_MAX, STREAMS_MAX, StreamNumber, TTL_MAX};
 use crate::error::Result;
@@ -418,7 +418,7 @@ impl Queue {
     }
 
     /// Puts dead letters back, each as a new message of the stream that it came from; returns where each is now.
-    pub(in crate::shuffle) fn requeue_dead_letters(
+    pub(in crate::shuffle) fn redrive(
         &mut self,
         ids: &[MessageId],
         streams: u32,

@@ -204,13 +204,13 @@ trait ShuffleQueueCalls
         return $call->number[0];
     }
 
-    public function requeueDeadLetters(DeadLetter|string|iterable $letters): array
+    public function redrive(DeadLetter|string|iterable $letters): array
     {
         $letters = Packed::ids($this->library->ffi, ShuffleArguments::letterIds('letters', $letters));
         $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $letters->count) . ']');
         $pointer = FFI::addr($receipts[0]);
         $call = $this->library->call();
-        $status = $this->library->ffi->millpond_shuffle_requeue_dead_letters(
+        $status = $this->library->ffi->millpond_shuffle_redrive(
             $this->handle,
             $letters->array,
             $letters->count,

@@ -210,7 +210,7 @@ module Millpond
 
     # Up to `max` dead letters, the oldest first: messages that were delivered too often, see
     # {ShuffleConsumer#reclaim}, or {ShuffleConsumer#reject rejected}. They are in the stream `<queue>:dead`, and stay
-    # until they are {#delete_dead_letters deleted} or {#requeue_dead_letters requeued}, or their `dead_ttl` is over.
+    # until they are {#delete_dead_letters deleted} or {#redrive redriven}, or their `dead_ttl` is over.
     #
     # @param max [Integer] the maximum number of dead letters
     # @param after [DeadLetter, String, nil] the dead letter after which to continue, or its id; it need not exist any
@@ -262,7 +262,7 @@ module Millpond
     # from the dead letters. Returns where each is now, in order, or nothing for a letter that does not exist. Every
     # group gets the message, including groups that had finished it.
     #
-    # A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call takes several steps:
+    # A letter is put back only once, even if it is redriven twice. Above 10,000 letters the call takes several steps:
     # after an error the first of these may have been done. The new message is not tracked.
     #
     # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] dead letters or their ids
@@ -276,13 +276,13 @@ module Millpond
     #   consumer = queue.consumer("workers", "worker-1")
     #   consumer.reject(consumer.read, "rejected")
     #   letters = queue.dead_letters
-    #   queue.requeue_dead_letters(letters).size # => 1
-    #   queue.requeue_dead_letters(letters) # => [nil]
+    #   queue.redrive(letters).size # => 1
+    #   queue.redrive(letters) # => [nil]
     #   consumer.read["image"] # => "a.png"
-    def requeue_dead_letters(letters)
+    def redrive(letters)
       ids, count = ShuffleArguments.letter_ids(letters)
       ShuffleResults.maybe_receipts(count) do |out, error|
-        Native.millpond_shuffle_requeue_dead_letters(@native, ids, count, out, error)
+        Native.millpond_shuffle_redrive(@native, ids, count, out, error)
       end
     end
 

@@ -250,13 +250,13 @@ static json_t *call_delete_dead_letters(struct request *request) {
     return json_integer((json_int_t)deleted);
 }
 
-static json_t *call_requeue_dead_letters(struct request *request) {
+static json_t *call_redrive(struct request *request) {
     size_t count;
     millpond_shuffle_id *ids = letters_of(request, &count);
     millpond_shuffle_queue *queue = queue_of(request);
     millpond_shuffle_receipt *receipts = calloc(count + 1, sizeof *receipts);
     if (queue != NULL)
-        millpond_shuffle_requeue_dead_letters(queue, ids, count, receipts, &request->error);
+        millpond_shuffle_redrive(queue, ids, count, receipts, &request->error);
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, receipts[i].id_time_ms == 0 ? json_null()
@@ -317,7 +317,7 @@ const struct call shuffle_calls[] = {
     {"shuffle_queue.stats", call_stats},
     {"shuffle_queue.dead_letters", call_dead_letters},
     {"shuffle_queue.delete_dead_letters", call_delete_dead_letters},
-    {"shuffle_queue.requeue_dead_letters", call_requeue_dead_letters},
+    {"shuffle_queue.redrive", call_redrive},
     {"shuffle_queue.remove_idle_consumers", call_remove_idle_consumers},
     {"shard.shard", call_shard},
     {NULL, NULL},

@@ -36,7 +36,7 @@ impl Names {
                     move_tracking(&mut tracked.of);
                 }
             }
-            Call::Resize(to) | Call::RequeueDeadLetters(to, _) => to.name = tagged(&to.name),
+            Call::Resize(to) | Call::Redrive(to, _) => to.name = tagged(&to.name),
             Call::Read { by, .. }
             | Call::Ack { by, .. }
             | Call::AckEach { by, .. }

@@ -253,7 +253,7 @@ impl Planning {
             Call::Write { to, .. }
             | Call::WriteMany { to, .. }
             | Call::Resize(to)
-            | Call::RequeueDeadLetters(to, _) => {
+            | Call::Redrive(to, _) => {
                 self.used.insert(to.name.clone());
             }
             Call::Read { by, .. } => {

@@ -217,14 +217,14 @@ impl Player {
                 let ids: Vec<_> = letters_at(&self.letters, places);
                 StepResult::Number(model.delete_dead_letters(name, &ids)?)
             }
-            Call::RequeueDeadLetters(to, places) => {
+            Call::Redrive(to, places) => {
                 let ids: Vec<_> = letters_at(&self.letters, places);
                 let streams = to.streams.unwrap_or(to.per_shard.unwrap_or(1).max(16));
                 let ttl = seconds(to.ttl_ms);
-                let requeued = model.requeue_dead_letters(&to.name, ttl, streams, &ids)?;
-                let written = requeued.iter().flatten();
+                let redriven = model.redrive(&to.name, ttl, streams, &ids)?;
+                let written = redriven.iter().flatten();
                 self.places.extend(written.map(|(key, id)| (id.clone(), key.clone())));
-                StepResult::Requeued(requeued)
+                StepResult::Redriven(redriven)
             }
             Call::RemoveIdleConsumers(name, min_idle_ms) => {
                 StepResult::Number(model.remove_idle_consumers(name, *min_idle_ms))

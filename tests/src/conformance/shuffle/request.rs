@@ -119,10 +119,10 @@ pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64
             of_call["letters"] = numbers.iter().copied().map(letter).collect::<Result<_>>()?;
             "delete_dead_letters"
         }
-        Call::RequeueDeadLetters(to, numbers) => {
+        Call::Redrive(to, numbers) => {
             queue = writing(to);
             of_call["letters"] = numbers.iter().copied().map(letter).collect::<Result<_>>()?;
-            "requeue_dead_letters"
+            "redrive"
         }
         Call::RemoveIdleConsumers(name, min_idle_ms) => {
             queue = json!({"name": wire(name)});

@@ -43,12 +43,10 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
             dead: result["dead"].as_u64()?,
         },
         Call::AckEach { .. } => StepResult::Flags(list(result, Value::as_bool)?),
-        Call::RequeueDeadLetters(to, _) => {
-            StepResult::Requeued(list(result, |found| match found {
-                Value::Null => Some(None),
-                found => place(&to.name, found, ids).map(Some),
-            })?)
-        }
+        Call::Redrive(to, _) => StepResult::Redriven(list(result, |found| match found {
+            Value::Null => Some(None),
+            found => place(&to.name, found, ids).map(Some),
+        })?),
         Call::Ack { .. }
         | Call::Renew { .. }
         | Call::Release { .. }
@@ -93,7 +91,7 @@ pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
         Call::WriteMany { to, .. } => {
             list(result, |found| receipt(&to.name, found)).unwrap_or_default()
         }
-        Call::RequeueDeadLetters(to, _) => {
+        Call::Redrive(to, _) => {
             let found = result.as_array().into_iter().flatten();
             found.filter_map(|found| receipt(&to.name, found)).collect()
         }

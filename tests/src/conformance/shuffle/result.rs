@@ -14,7 +14,7 @@ pub(super) enum StepResult {
     Number(u64),
     Flags(Vec<bool>),
     Written(Vec<Place>),
-    Requeued(Vec<Option<Place>>),
+    Redriven(Vec<Option<Place>>),
     Deleted(Option<Place>),
     Messages(Vec<Message>),
     Reclaimed {
@@ -79,7 +79,7 @@ impl StepResult {
                 let said = list().iter().map(Value::as_bool);
                 said.eq(flags.iter().copied().map(Some))
             }
-            Self::Requeued(places) => are_all(places, list(), |place, said| match place {
+            Self::Redriven(places) => are_all(places, list(), |place, said| match place {
                 None => said.is_null(),
                 Some(place) => is_place(place, said),
             }),

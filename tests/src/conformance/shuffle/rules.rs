@@ -66,7 +66,7 @@ pub(super) fn refusal(step: &Step, rules: Rules, kind: Kind) -> Option<Failure> 
             let is_reason = (1..=REASON_BYTES_MAX).contains(&bytes(reason).len());
             (&by.name, is_reader(by) && is_reason && is_ttl(*dead_ttl_ms))
         }
-        Call::RequeueDeadLetters(to, _) => (&to.name, is_target(to)),
+        Call::Redrive(to, _) => (&to.name, is_target(to)),
         Call::RemoveIdleConsumers(name, min_idle_ms) => (name, *min_idle_ms >= 0),
         Call::Ack { by, .. } | Call::AckEach { by, .. } => (&by.name, !by.group.is_empty()),
         Call::Renew { by, .. } => (&by.name, is_reader(by)),

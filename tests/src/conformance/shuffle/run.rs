@@ -131,7 +131,7 @@ impl Run<'_> {
         let receipts = response::receipts(&planned.step.call, returned);
         let expected: Vec<_> = match &planned.result {
             StepResult::Written(places) => places.iter().collect(),
-            StepResult::Requeued(places) => places.iter().flatten().collect(),
+            StepResult::Redriven(places) => places.iter().flatten().collect(),
             _ => Vec::new(),
         };
         for ((_, id), (key, real)) in expected.into_iter().zip(receipts) {

@@ -23,7 +23,7 @@ pub(super) const CALLS: &[&str] = &[
     "reclaim",
     "resize",
     "deletedeadletters",
-    "requeuedeadletters",
+    "redrive",
     "removeidleconsumers",
     "len",
     "backlog",
@@ -109,7 +109,7 @@ pub(super) enum Call {
     DeadLetters(Text, i64, Option<usize>),
     /// Those at these indices of the last result.
     DeleteDeadLetters(Text, Vec<usize>),
-    RequeueDeadLetters(Target, Vec<usize>),
+    Redrive(Target, Vec<usize>),
     RemoveIdleConsumers(Text, i64),
     DeleteTracked {
         of: Tracking,
@@ -292,7 +292,7 @@ impl Call {
                 Self::DeadLetters(word("name"), max(100)?, after)
             }
             "deletedeadletters" => Self::DeleteDeadLetters(word("name"), letters()),
-            "requeuedeadletters" => Self::RequeueDeadLetters(Target::read(args)?, letters()),
+            "redrive" => Self::Redrive(Target::read(args)?, letters()),
             "removeidleconsumers" => {
                 Self::RemoveIdleConsumers(word("name"), whole("min_idle_ms", 0)?)
             }

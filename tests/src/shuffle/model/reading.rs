@@ -368,7 +368,7 @@ impl Model {
     }
 
     /// Puts dead letters back, each as a new message of its stream; returns the key and the id of each.
-    pub fn requeue_dead_letters(
+    pub fn redrive(
         &mut self,
         name: &str,
         ttl: Option<u64>,

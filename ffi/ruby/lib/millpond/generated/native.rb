@@ -415,7 +415,7 @@ module Millpond
     function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_dead_letters_after, [:pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_delete_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_requeue_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_redrive, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_remove_idle_consumers, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
     function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_queue_free, [:pointer], :void

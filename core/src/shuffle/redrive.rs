@@ -1,4 +1,4 @@
-//! Requeue dead letters: what killed them is mended.
+//! Redrive: put dead letters back into their queue, when what killed them is mended.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Puts dead letters back into their queue, each as a new message of the stream that it came from.
 #[derive(Clone, Debug)]
-pub struct RequeueDeadLetters {
+pub struct Redrive {
     name: Name,
     ids: Vec<MessageId>,
     streams: u32,
     ttl_ms: u64,
 }
 
-impl RequeueDeadLetters {
+impl Redrive {
     /// Puts these dead letters back. A queue that has no streams, or no longer has any, gets this number of streams.
     /// What is written lives for `ttl`, or forever.
     ///
@@ -45,18 +45,18 @@ impl RequeueDeadLetters {
     ) -> Result<Self> {
         check_sizes(streams, 1)?;
         if ids.len() > BATCH_MESSAGES_MAX {
-            return Err(invalid(format!("a step requeues at most {BATCH_MESSAGES_MAX} letters")));
+            return Err(invalid(format!("a step redrives at most {BATCH_MESSAGES_MAX} letters")));
         }
         Ok(Self { name, ids, streams, ttl_ms: ttl_ms(ttl)? })
     }
 }
 
-impl Operation for RequeueDeadLetters {
+impl Operation for Redrive {
     head!(
-        "shuffle.requeue_dead_letters",
+        "shuffle.redrive",
         embedded::State,
         name,
-        ["queue.lua", "ids.lua", "add.lua", "dead.lua", "shape.lua", "requeue_dead_letters.lua"]
+        ["queue.lua", "ids.lua", "add.lua", "dead.lua", "shape.lua", "redrive.lua"]
     );
     /// Where each is now, in the order of the letters; `None` for one that did not exist.
     type Output = Vec<Option<Receipt>>;
@@ -96,7 +96,7 @@ impl Operation for RequeueDeadLetters {
         context.mark_evictable();
         let expires = expires(now, self.ttl_ms);
         let receipts = state.step(context, |queue, effects| {
-            queue.requeue_dead_letters(&self.ids, self.streams, now, expires, effects)
+            queue.redrive(&self.ids, self.streams, now, expires, effects)
         })?;
         for _ in receipts.iter().flatten() {
             context.wake(|| self.name.notifications_key(), 1);
