@@ -1057,11 +1057,11 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
    */
   keepConsumersMs?: number | undefined
   /**
-   * Sets how long a {@link ShuffleWorker.drain} takes jobs: after this time it begins no other one,
-   * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available; for what the
-   * `rate` of a queue of events alone holds up, it waits. It does not matter to
-   * {@link ShuffleWorker.run}. In milliseconds.
+   * Sets how long a {@link ShuffleWorker.drain} takes jobs: after this time it begins no more jobs,
+   * and returns when the running ones have ended. In a slice of a recruiter, pass the time that the
+   * slice has left. By default a drain continues until nothing is available, and waits for events
+   * that only the `rate` of their queue delays. It has no effect on {@link ShuffleWorker.run}. In
+   * milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -2161,11 +2161,11 @@ export interface TaskWorkerOptions extends WorkerOptions {
    */
   errorQueue?: string | undefined
   /**
-   * Sets how long a {@link TaskWorker.drain} takes jobs: after this time it begins no other one,
-   * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available; for what the
-   * `rate` of a queue of events alone holds up, it waits. It does not matter to
-   * {@link TaskWorker.run}. In milliseconds.
+   * Sets how long a {@link TaskWorker.drain} takes jobs: after this time it begins no more jobs,
+   * and returns when the running ones have ended. In a slice of a recruiter, pass the time that the
+   * slice has left. By default a drain continues until nothing is available, and waits for events
+   * that only the `rate` of their queue delays. It has no effect on {@link TaskWorker.run}. In
+   * milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -3376,11 +3376,11 @@ export interface EventWorkerOptions extends WorkerOptions {
    */
   keyRange?: string | undefined
   /**
-   * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no other one,
-   * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available; for what the
-   * `rate` of a queue of events alone holds up, it waits. It does not matter to
-   * {@link EventWorker.run}. In milliseconds.
+   * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no more jobs,
+   * and returns when the running ones have ended. In a slice of a recruiter, pass the time that the
+   * slice has left. By default a drain continues until nothing is available, and waits for events
+   * that only the `rate` of their queue delays. It has no effect on {@link EventWorker.run}. In
+   * milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -4034,7 +4034,7 @@ export class EventJob {
   readonly signal: AbortSignal
 }
 
-/** Whether a lock was taken: it has either a fence or the time that another holder has left. */
+/** Whether a lock was taken: either its fence, or the time left to another holder. */
 export interface Acquired {
   /**
    * The fence, if the token holds the lock now: higher than that of every earlier holder of a lock
@@ -4045,7 +4045,9 @@ export interface Acquired {
   remainingMs: number | null
 }
 
-/** The value of a field, or else whether its lock was taken: exactly one of the three is there. */
+/**
+ * The value of a field, or else whether its lock was taken: exactly one of the three is present.
+ */
 export interface ValueOrLock<T extends string | Buffer = string> {
   /** The value, if the field is live. Its lock was left as it is. */
   value: T | null
@@ -4104,7 +4106,7 @@ export interface HashStats {
   locks: number
 }
 
-/** What a step removed, and what is left to remove. */
+/** The number of fields and locks that a step removed, and whether there is more to remove. */
 export interface Reaped {
   /** Fields that had expired. */
   fields: number
@@ -4119,7 +4121,7 @@ export interface Reaped {
   more: boolean
   /**
    * How long until there is something to remove: zero if there is already, and null if there is
-   * nothing at all. Of a family it may be too early.
+   * nothing at all. For a family it may be too early.
    */
   nextInMs: number | null
 }
@@ -4138,9 +4140,9 @@ export interface FieldQueryOptions extends CallOptions {
  * A hash whose fields expire, each at its own time, with a lock for each field; made by
  * {@link Client.volatileHash}.
  *
- * It is for what may be computed again: caches, sessions, results of slow calls. A field that has
- * expired is not read any more, to the microsecond, on the clock of the server. Its memory is freed
- * later, by a {@link VolatileHash.reap} or a little by each {@link VolatileHash.set}.
+ * It is for data that can be computed again: caches, sessions, results of slow calls. No read
+ * returns a field that has expired, to the microsecond, on the clock of the server. Its memory is
+ * freed later, by a {@link VolatileHash.reap}, or in small parts by each {@link VolatileHash.set}.
  *
  * A lock is named by a field and is independent of its value: with
  * {@link VolatileHash.getOrAcquire} one caller computes a value that many ask for. The holder of a
@@ -4201,7 +4203,7 @@ export class VolatileHash<T extends string | Buffer = string> {
   /**
    * A page of the fields that are live, in the order of expiry, and by their bytes if they expire
    * at the same time. Pages are not one snapshot: a field that is set or touched between two pages
-   * may be on both, and on neither if it now expires sooner. Every other field is on one page. A
+   * may be on both, or on neither if it now expires sooner. Every other field is on one page. A
    * page may have fewer fields than its limit and still be followed by another one.
    *
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000 and a position whose field
@@ -4220,11 +4222,11 @@ export class VolatileHash<T extends string | Buffer = string> {
 
   /**
    * Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry,
-   * in one short step. Repeat it while it says that there is `more`. No read returns what has
-   * expired, whether it is removed or not.
+   * in one short step. Repeat it while it reports that there is `more`. No read returns an expired
+   * field, whether it has been removed or not.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. It can be
-   * repeated: it finds what is left.
+   * repeated: it continues with the rest.
    *
    * @param options.limit - the maximum number of fields and locks to remove, 1 to 1,000
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; otherwise as
@@ -4335,7 +4337,7 @@ export class VolatileHash<T extends string | Buffer = string> {
   getMany(fields: Iterable<Member>, options?: CallOptions): Promise<(T | null)[]>
 
   /**
-   * How long a field is still live, or null if it is not live.
+   * How long a field remains live, or null if it is not live.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @returns the time in milliseconds, which need not be whole
@@ -4401,10 +4403,10 @@ export class VolatileHash<T extends string | Buffer = string> {
    *
    * Each holder gets a higher fence than all before it in this hash. Only
    * {@link VolatileHash.setLocked} and {@link VolatileHash.setAndRelease} check the lock where they
-   * write. For anything else that the lock protects, pass the fence along and refuse a lower one
-   * than the last: a holder that was stopped for longer than its `ttlMs` does not notice by itself.
-   * On servers with replicas a failover can lose a lock that was just taken. The fence still grows,
-   * unless the clock of the new server is behind by more than what was lost.
+   * write. For anything else that the lock protects, pass the fence along and refuse a fence lower
+   * than the last one: a holder that was paused for longer than its `ttlMs` does not notice by
+   * itself. On servers with replicas a failover can lose a lock that was just taken. The fence
+   * still grows, unless the clock of the new server is behind by more than what was lost.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} the token may hold the lock.
    * Acquiring it again with the same token is safe and returns the same fence.
@@ -4441,10 +4443,10 @@ export class VolatileHash<T extends string | Buffer = string> {
 
   /**
    * Takes the lock of a field if it is free, without waiting, and renews it until it is released;
-   * null if another holder has it. `ttlMs` is how long the others wait if this process dies.
+   * null if another holder has it. `ttlMs` is how long other callers wait if this process dies.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been taken although
-   * nobody holds it; then it expires after `ttlMs`.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the lock may have been taken without
+   * a holder; then it expires after `ttlMs`.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param ttlMs - how long others wait for the lock if this process dies, from 1 ms to 100 years,
@@ -4454,8 +4456,8 @@ export class VolatileHash<T extends string | Buffer = string> {
   lock(field: Member, ttlMs: number, options?: CallOptions): Promise<FieldLock | null>
 
   /**
-   * Makes the lock of a field run for `ttlMs` from now; returns false and changes nothing if the
-   * token does not hold it.
+   * Renews the lock of a field for `ttlMs` from now; returns false and changes nothing if the token
+   * does not hold it.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; renewing again
    * is safe.
@@ -4552,13 +4554,13 @@ export class FieldLock {
  * Many volatile hashes with names of their own, such as one for each user, that are reaped
  * together; made by {@link Client.volatileHashes}.
  *
- * A family knows which of its hashes may have something to remove. So a reap does not look at the
+ * A family tracks which of its hashes may have something to remove, so that a reap skips the
  * others, however many there are.
  *
  * The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie in one
- * cluster slot. All programs have to give a family the same number of shards: with another one they
- * do not see its hashes, and its locks do not exclude theirs. After a change of the number, reap
- * the old shards with a family of the old number.
+ * cluster slot. All programs have to give a family the same number of shards: a program with
+ * another number does not see the hashes of the others, and their locks do not exclude each other.
+ * After a change of the number, reap the old shards with a family of the old number.
  *
  * @example
  * import { connect, ManualClock } from 'millpond'
@@ -4585,12 +4587,12 @@ export class VolatileHashes<T extends string | Buffer = string> {
   hash(base: Member): VolatileHash<T>
 
   /**
-   * Frees the memory of up to `limit` fields and locks that have expired. It looks at all shards,
-   * beginning with one at random, and there only at hashes that may have something to remove: a
-   * step for each shard and each of these hashes, of which it looks at no more than `limit`, or 16
-   * if that is more. Repeat it while it says that there is `more`.
+   * Frees the memory of up to `limit` fields and locks that have expired. It visits all shards,
+   * beginning with a random one, and in them only hashes that may have something to remove, up to
+   * `limit` of them, or 16 if that is more. Each shard and each of these hashes takes one step.
+   * Repeat it while it reports that there is `more`.
    *
-   * After an error a part of it may have been done. It can be repeated: it finds what is left.
+   * After an error a part of it may have been done. It can be repeated: it continues with the rest.
    *
    * @param options.limit - the maximum number of fields and locks to remove, 1 to 1,000
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000, and for a name or a
@@ -4629,11 +4631,11 @@ export interface Duty {
   readonly job: string | null
   /** How long the slice took. */
   readonly tookMs: number
-  /** What became of the slice, or why none ran. */
+  /** The outcome of the slice, or why none ran. */
   readonly why: Why
 }
 
-/** What all processes have reported of a job. */
+/** The reports of all processes about a job. */
 export interface JobStats {
   /** The id of the job. */
   job: string
@@ -4666,7 +4668,7 @@ export interface JobStats {
   late: number
 }
 
-/** What all processes have reported of a recruiter. */
+/** The reports of all processes about a recruiter. */
 export interface RecruiterStats {
   /** Enlistments: those that ran a slice, and those that the next fields count. */
   enlisted: number
@@ -4674,17 +4676,17 @@ export interface RecruiterStats {
   notDrawn: number
   /** Enlistments of a process whose turn to ask had not come. */
   notDue: number
-  /** Asks at a moment when no job was to run. */
+  /** Requests to the server when no job was due to run. */
   denied: number
-  /** Asks at a moment when as many slices of a job were running as may. */
+  /** Requests to the server when a job that was due already had `maxRunning` slices running. */
   busy: number
   /** Enlistments of a process that was running a slice. */
   inSlice: number
-  /** Enlistments of a process that had given away as much of its time as it may. */
+  /** Enlistments of a process whose slices had taken as much of its time as `dutyMax` allows. */
   overDuty: number
   /** Enlistments without a job. */
   noJobs: number
-  /** Asks to which the server did not respond in time, or with an error. */
+  /** Requests to which the server did not respond in time, or responded with an error. */
   unavailable: number
   /**
    * The jobs, by their ids: those per second that a process has offered, and those by share that
@@ -4703,8 +4705,9 @@ export interface InstallOptions {
    */
   share?: number | undefined
   /**
-   * How many slices may be saved up while nobody enlists, 1 to 10,000; by default as many as a
-   * second has, or as five seconds have, up to five. Only for a rate per second.
+   * How many slices may be saved up while no process enlists, 1 to 10,000; by default the slices of
+   * one second, or of five seconds up to five slices, whichever is more. Only for a rate per
+   * second.
    */
   burst?: number | bigint | undefined
   /**
@@ -4718,13 +4721,13 @@ export interface InstallOptions {
    */
   maxRunning?: number | bigint | undefined
   /**
-   * After how long a slice that never ended stops counting against `maxRunning`, from the budget to
-   * 1 hour; by default 20 budgets, and at least 5 seconds. In milliseconds.
+   * After how long a slice that has not ended stops counting against `maxRunning`, from the budget
+   * to 1 hour; by default 20 budgets, and at least 5 seconds. In milliseconds.
    */
   leaseMs?: number | undefined
   /**
-   * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to 1
-   * hour. 10 seconds by default. With 0 it always runs at its full rate. In milliseconds.
+   * The longest time between two slices of the job when it finds nothing to do, up to 1 hour; 10
+   * seconds by default. With 0 the job always runs at its full rate. In milliseconds.
    */
   idleMaxMs?: number | undefined
 }
@@ -4754,10 +4757,10 @@ export interface RecruiterRunOptions {
  * Background work in small slices, done by any process that has a moment to spare; made by
  * {@link Client.recruiter}.
  *
- * Jobs are installed in a handle and its clones. How often the process asks the server, and what it
- * has to report, is shared by all recruiters of the same name and servers in the process; so all of
- * them should have the same jobs. A process that lives for less than five seconds asks seldom or
- * never: jobs by share are for those.
+ * Jobs are installed in a handle and its clones. The times at which the process asks the server,
+ * and its pending reports, are shared by all recruiters of the same name and servers in the
+ * process, so all of them should have the same jobs. A process that lives for less than five
+ * seconds rarely or never asks; use jobs by share there.
  *
  * @example
  * import { connect } from 'millpond'
@@ -4801,8 +4804,9 @@ export class Recruiter {
   ): void
 
   /**
-   * Offers a moment of this thread's time: runs a slice of one of the jobs, if it is its turn. It
-   * never fails, and takes no longer than the decision of the server, if it asks, and the slice.
+   * Offers a moment of this thread's time: runs a slice of one of the jobs, if it is this process's
+   * turn. It never fails, and takes no longer than the server's decision, if it asks for one, and
+   * the slice.
    *
    * The promise rejects only for a wrong argument, so a program need not await it:
    * `response.once('finish', () => recruiter.enlist())`.
@@ -4812,9 +4816,9 @@ export class Recruiter {
   enlist(options?: { budgetMs?: number | undefined }): Promise<Duty>
 
   /**
-   * Works on slices as often as they come, on this thread, until it is {@link Recruiter.stop |
-   * stopped}: for a process with nothing else to do, so that work is done where nobody enlists. Any
-   * number of processes may do so.
+   * Runs slices as often as they are granted, on this thread, until it is {@link Recruiter.stop |
+   * stopped}: for a process with nothing else to do, so that work is done even if no other process
+   * enlists. Any number of processes may do so.
    *
    * If the server is unreachable, it keeps trying until it responds.
    *
@@ -4833,8 +4837,8 @@ export class Recruiter {
 
   /**
    * Sets the part of the process's time that slices take at most, 0.001 to 1; 0.1 by default. After
-   * a slice the process rests until that is so again, at most an hour. It is of this handle and its
-   * clones, as the jobs are.
+   * a slice the process rests until the limit is met again, for at most an hour. The setting
+   * belongs to this handle and its clones, as the jobs do.
    *
    * @param part - the part of the time, 0.001 to 1
    * @throws {@link InvalidArgumentError} for anything else.
@@ -4844,7 +4848,7 @@ export class Recruiter {
   /**
    * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
    * milliseconds by default. Without a decision by then the enlistment does nothing. A connection
-   * that takes longer is there for the next one.
+   * that takes longer is available to the next enlistment.
    *
    * @param timeoutMs - how long to wait, 1 ms to 1 s, in milliseconds
    * @throws {@link InvalidArgumentError} for anything else.
@@ -4852,8 +4856,8 @@ export class Recruiter {
   setDecisionTimeout(timeoutMs: number): void
 
   /**
-   * Removes a job from this handle and its clones; returns whether it was there. A slice that is
-   * running goes on.
+   * Removes a job from this handle and its clones; returns whether it was installed. A running
+   * slice continues.
    *
    * @param job - the id of the job
    */
@@ -4861,8 +4865,8 @@ export class Recruiter {
 
   /**
    * Lets a job that runs less often, because there was little to do, run at its full rate again:
-   * for producers of its work. Of a job by share, and of one that has not run yet, it changes
-   * nothing.
+   * for producers of its work. It changes nothing for a job by share, or for one that has not run
+   * yet.
    *
    * @param job - the id of the job
    * @throws {@link WrongTypeError}, {@link IncompatibleVersionError} or {@link CorruptError} if the
@@ -4871,9 +4875,8 @@ export class Recruiter {
   wake(job: string, options?: CallOptions): Promise<void>
 
   /**
-   * Stops this handle and its clones: no slice begins from now on, and loops end. A slice that is
-   * running goes on. What has not been reported yet is reported in the background. A stopped
-   * recruiter stays stopped.
+   * Stops this handle and its clones: no slice begins from now on, and loops end. A running slice
+   * continues. Pending reports are sent in the background. A stopped recruiter stays stopped.
    *
    * Can be called from any thread.
    */
@@ -4882,8 +4885,8 @@ export class Recruiter {
   /**
    * Reads what all processes have reported. A process reports when it asks, when it is
    * {@link Recruiter.stop | stopped}, and at the end of a slice if its last report was five seconds
-   * ago, so the counts are a little behind. Of a job per second, the slices that were granted and
-   * are in no other count are running, or their process was killed.
+   * ago, so the counts are a little behind. The granted slices of a job per second that are in no
+   * other count are running, or their process was killed.
    *
    * @throws {@link WrongTypeError}, {@link IncompatibleVersionError} or {@link CorruptError} if the
    * recruiter's keys cannot be read.
@@ -4895,9 +4898,9 @@ export class Recruiter {
  * One slice of a job's work, for its handler.
  *
  * The handler stops when the slice {@link Slice.isOver | is over}; it is not interrupted. It ends
- * the slice with the number of items that it worked on, where 0 says that there was nothing to do:
- * then a job per second runs less often for a while. A job by share keeps its share, whatever its
- * slices did.
+ * the slice with the number of items that it worked on, where 0 means that there was nothing to do:
+ * then a job per second runs less often for a while. A job by share keeps its share, whatever the
+ * results of its slices.
  *
  * @example
  * import { connect, ManualClock } from 'millpond'
@@ -4952,25 +4955,26 @@ export class Slice {
    */
   readonly isLost: boolean
 
-  /** Says that there is more to do: the job runs at its full rate again. */
+  /** Reports that there is more to do: the job runs at its full rate again. */
   more(): void
 
   /**
-   * Says that another process was at the same work, or that for another reason this slice tells
-   * nothing about how much there is to do: it does not change how often the job runs.
+   * Marks the slice as aborted, because another process was doing the same work, or because for
+   * another reason this slice tells nothing about how much there is to do. It then does not change
+   * how often the job runs.
    */
   abort(): void
 }
 
-/** How much is tracked, and how far the scan has come. */
+/** How many ids are tracked, and the position of the scan. */
 export interface TrackerStats {
   /** How many ids are tracked. */
   ids: number
-  /** How often a scan has come to the end of the table and begun anew. */
+  /** How often a scan has reached the end of the table and started again. */
   rounds: number
   /**
-   * The oldest stamp: when the id was last checked that is checked next, in microseconds since the
-   * Unix epoch. null if nothing is tracked.
+   * The oldest stamp, that of the id that is checked next, in microseconds since the Unix epoch.
+   * null if nothing is tracked.
    */
   oldest: number | null
   /** The row that the next scan comes after; null if it begins at the beginning. */
@@ -4983,14 +4987,16 @@ export interface Tracked<T extends string | Buffer = string> {
   id: T
   /**
    * When it was last added, found by a scan, or checked, in microseconds since the Unix epoch. Only
-   * ids of one step have the same.
+   * ids of one step have the same stamp.
    */
   stamp: number
 }
 
 /** What a scan did. */
 export interface Scanned {
-  /** The rows that it went past; 0 if another scan did so first, and nothing was done. */
+  /**
+   * The rows that it moved past; 0 if another scan did so first, in which case nothing was changed.
+   */
   rows: number
   /** The ids that were not tracked before. */
   added: number
@@ -5051,24 +5057,24 @@ export class QueueTracker<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Reads a page of rows of your table by a function of yours, adds their ids, and remembers where
-   * to go on.
+   * Reads a page of rows of your table through your function, adds their ids, and stores the
+   * position for the next scan.
    *
    * The function gets the row after which the page begins, or null for the beginning of the table,
-   * and how many rows to read. It returns the rows in their order: for each a text or a number that
-   * tells where it is, such as its primary key, and its id, which is empty if the row has none to
-   * track. Fewer rows than `limit` are the last ones of the table: then the next scan begins at the
-   * beginning, at most once in `roundMinMs`, and otherwise waits at the end for rows that are new.
-   * With a `roundMinMs` of 100 years it stays there. Rows are compared by your database alone: a
-   * number comes back as text.
+   * and how many rows to read. It returns the rows in their order: for each its position, a text or
+   * a number such as its primary key, and its id, which is empty if there is none to track. Fewer
+   * rows than `limit` are the last ones of the table: then the next scan starts at the beginning,
+   * at most once per `roundMinMs`, and otherwise stays at the end and adds new rows. With a
+   * `roundMinMs` of 100 years it always stays there. Only your database compares positions: a
+   * number is passed back as text.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. The next scan
-   * goes on in either case.
+   * continues in either case.
    *
    * @throws The error of the function, in which case nothing was changed;
    * {@link InvalidArgumentError} for a limit of 0 or above 1,000, a `roundMinMs` above 100 years, a
    * row that is empty or above 1 KiB, an id above 512 bytes, more than 1,000 rows, and a full page
-   * that ends with the row after which it was to begin; otherwise as {@link QueueTracker.add}.
+   * that ends with the row after which it should begin; otherwise as {@link QueueTracker.add}.
    *
    * @param rows - reads a page of rows; may be asynchronous
    */
@@ -5078,7 +5084,7 @@ export class QueueTracker<T extends string | Buffer = string> {
   ): Promise<Scanned>
 
   /**
-   * Checks the ids that were checked longest ago by a function of yours, and removes those that
+   * Checks, through your function, the ids that were checked longest ago, and removes those that
    * have no work any more.
    *
    * The function gets up to `limit` ids, and returns those of them for which nothing is queued any
@@ -5102,7 +5108,7 @@ export class QueueTracker<T extends string | Buffer = string> {
 
   /**
    * Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id
-   * that is tracked already stays, also if a check that is under way finds no work for it.
+   * that is already tracked stays, even if a check in progress finds no work for it.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} they may have been added. Adding them
    * again is safe.
@@ -5141,7 +5147,7 @@ export class QueueTracker<T extends string | Buffer = string> {
   len(options?: CallOptions): Promise<number>
 
   /**
-   * How many ids are tracked, and how far the scan has come.
+   * How many ids are tracked, and the position of the scan.
    *
    * @throws {@link WrongTypeError} if the keys hold something else;
    * {@link IncompatibleVersionError} or {@link CorruptError} if they cannot be read.
@@ -5149,10 +5155,10 @@ export class QueueTracker<T extends string | Buffer = string> {
   stats(options?: CallOptions): Promise<TrackerStats>
 
   /**
-   * A page of the ids whose stamps come after `after`, in the order of their stamps: first those
-   * that are checked first. It has up to `limit` ids; or more, if the last ones have the same
-   * stamp. The next page comes after the stamp of the last id of this one, and an empty page is the
-   * end. An id that is checked between two pages may be on both.
+   * A page of the ids whose stamps come after `after`, in the order of their stamps, which is the
+   * order in which they are checked. It has up to `limit` ids, or more if the last ones have the
+   * same stamp. The next page comes after the stamp of the last id of this one, and an empty page
+   * is the end. An id that is checked between two pages may be on both.
    *
    * @param options.after - the stamp of the last id of the page before, or 0
    * @param options.limit - the maximum number of rows or ids, 1 to 1,000
@@ -5164,7 +5170,7 @@ export class QueueTracker<T extends string | Buffer = string> {
   ): Promise<Tracked<T>[]>
 
   /**
-   * Forgets all ids, and lets the next scan begin at the beginning; returns how many ids there
+   * Removes all ids, and lets the next scan start at the beginning; returns how many ids there
    * were.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done.
@@ -5175,9 +5181,9 @@ export class QueueTracker<T extends string | Buffer = string> {
 
   /**
    * The first half of a scan, for programs that cannot give a function to
-   * {@link QueueTracker.scan}: the stats, whose `row` is the one after which the scan goes on. It
-   * changes nothing, and has the arguments of the second half so that wrong ones are refused before
-   * the program reads any rows.
+   * {@link QueueTracker.scan}: the stats, whose `row` is the one after which the scan continues. It
+   * changes nothing, and takes the arguments of the second half so that invalid ones are refused
+   * before the program reads any rows.
    *
    * @param options.limit - the maximum number of rows or ids, 1 to 1,000
    * @param options.roundMinMs - how long a round of scans lasts at least, up to 100 years, in
@@ -5219,8 +5225,8 @@ export class QueueTracker<T extends string | Buffer = string> {
 
   /**
    * The first half of a prune, for programs that cannot give a function to
-   * {@link QueueTracker.prune}: the ids that were checked longest ago, which get a new stamp. A
-   * single one, if the last sample was not followed by its {@link QueueTracker.remove}.
+   * {@link QueueTracker.prune}: the ids that were checked longest ago, which get a new stamp. It
+   * returns a single id if no {@link QueueTracker.remove} has followed the last sample.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; then the next
    * one samples a single id.
@@ -5233,7 +5239,7 @@ export class QueueTracker<T extends string | Buffer = string> {
 
   /**
    * The second half of a prune: removes those of the sampled ids that have no work any more. One
-   * that was added, scanned or sampled since stays. Call it also if there are none to remove, since
+   * that was added, scanned or sampled since stays. Call it even if there are none to remove, since
    * that ends the sample.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. Repeating it

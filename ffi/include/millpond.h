@@ -572,7 +572,7 @@ typedef enum {
 } millpond_events_put_status;
 
 /**
- * What became of a slice, or why an enlistment ran none.
+ * The outcome of a slice, or why an enlistment ran none.
  */
 typedef enum {
     /**
@@ -600,11 +600,11 @@ typedef enum {
      */
     MILLPOND_WHY_NOT_DUE = 6,
     /**
-     * No job was to run at this moment.
+     * No job was due to run.
      */
     MILLPOND_WHY_DENIED = 7,
     /**
-     * As many slices of the job were running as may.
+     * A job that was due already had `max_running` slices running.
      */
     MILLPOND_WHY_BUSY = 8,
     /**
@@ -612,7 +612,7 @@ typedef enum {
      */
     MILLPOND_WHY_IN_SLICE = 9,
     /**
-     * The process has given away as much of its time as it may.
+     * Slices have taken as much of the process's time as `duty_max` allows.
      */
     MILLPOND_WHY_OVER_DUTY = 10,
     /**
@@ -1081,9 +1081,10 @@ typedef struct millpond_tracker_result millpond_tracker_result;
  * A hash whose fields expire, each at its own time, with a lock for each field; made by
  * `millpond_volatile_hash_new`.
  *
- * It is for what may be computed again: caches, sessions, results of slow calls. A field that
- * has expired is not read any more, to the microsecond, on the clock of the server. Its memory
- * is freed later, by a `millpond_volatile_reap` or a little by each `millpond_volatile_set`.
+ * It is for data that can be computed again: caches, sessions, results of slow calls. No read
+ * returns a field that has expired, to the microsecond, on the clock of the server. Its memory
+ * is freed later, by a `millpond_volatile_reap`, or in small parts by each
+ * `millpond_volatile_set`.
  *
  * A lock is named by a field and is independent of its value: with
  * `millpond_volatile_get_or_acquire` one caller computes a value that many ask for. The holder
@@ -1100,13 +1101,14 @@ typedef struct millpond_volatile_hash millpond_volatile_hash;
  * Many volatile hashes with names of their own, such as one for each user, that are reaped
  * together; made by `millpond_volatile_hashes_new`.
  *
- * A family knows which of its hashes may have something to remove. So a reap does not look at
- * the others, however many there are.
+ * A family tracks which of its hashes may have something to remove, so that a reap skips the
+ * others, however many there are.
  *
  * The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie
- * in one cluster slot. All programs have to give a family the same number of shards: with
- * another one they do not see its hashes, and its locks do not exclude theirs. After a change
- * of the number, reap the old shards with a family of the old number.
+ * in one cluster slot. All programs have to give a family the same number of shards: a program
+ * with another number does not see the hashes of the others, and their locks do not exclude
+ * each other. After a change of the number, reap the old shards with a family of the old
+ * number.
  *
  * Freed with `millpond_volatile_hashes_free`.
  *
@@ -1474,11 +1476,11 @@ typedef struct {
      */
     uint64_t concurrency;
     /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
+     * Sets how long a `drain` takes jobs: after this time it begins no more jobs, and returns when
+     * the running ones have ended. In a slice of a recruiter, pass the time that the slice has
+     * left. By default a drain continues until nothing is available, and waits for events that
+     * only the `rate` of their queue delays. It has no effect on `run`. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t budget_ms;
     /**
@@ -2279,11 +2281,11 @@ typedef struct {
      */
     uint64_t concurrency;
     /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
+     * Sets how long a `drain` takes jobs: after this time it begins no more jobs, and returns when
+     * the running ones have ended. In a slice of a recruiter, pass the time that the slice has
+     * left. By default a drain continues until nothing is available, and waits for events that
+     * only the `rate` of their queue delays. It has no effect on `run`. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t budget_ms;
     /**
@@ -2736,11 +2738,11 @@ typedef struct {
      */
     uint64_t concurrency;
     /**
-     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-     * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available; for what the `rate` of a
-     * queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-     * the default.
+     * Sets how long a `drain` takes jobs: after this time it begins no more jobs, and returns when
+     * the running ones have ended. In a slice of a recruiter, pass the time that the slice has
+     * left. By default a drain continues until nothing is available, and waits for events that
+     * only the `rate` of their queue delays. It has no effect on `run`. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t budget_ms;
     /**
@@ -3579,9 +3581,9 @@ typedef struct {
      */
     double share;
     /**
-     * How many slices may be saved up while nobody enlists, 1 to 10,000; by default as many as a
-     * second has, or as five seconds have, up to five. Only for a rate per second.
-     * `MILLPOND_NOT_SET`: the default.
+     * How many slices may be saved up while no process enlists, 1 to 10,000; by default the slices
+     * of one second, or of five seconds up to five slices, whichever is more. Only for a rate per
+     * second. `MILLPOND_NOT_SET`: the default.
      */
     int64_t burst;
     /**
@@ -3595,15 +3597,15 @@ typedef struct {
      */
     uint64_t max_running;
     /**
-     * After how long a slice that never ended stops counting against `max_running`, from the
+     * After how long a slice that has not ended stops counting against `max_running`, from the
      * budget to 1 hour; by default 20 budgets, and at least 5 seconds. `MILLPOND_NOT_SET`: the
      * default.
      */
     int64_t lease_ms;
     /**
-     * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to
-     * 1 hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
-     * the default.
+     * The longest time between two slices of the job when it finds nothing to do, up to 1 hour; 10
+     * seconds by default. With 0 the job always runs at its full rate. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t idle_max_ms;
 } millpond_new_job;
@@ -3771,7 +3773,8 @@ typedef struct {
 } millpond_hash_field;
 
 /**
- * The value of a field, or else whether its lock was taken: exactly one of the three is there.
+ * The value of a field, or else whether its lock was taken: exactly one of the three is
+ * present.
  */
 typedef struct {
     /**
@@ -3791,7 +3794,7 @@ typedef struct {
 } millpond_value_or_lock;
 
 /**
- * Whether a lock was taken: it has either a fence or the time that another holder has left.
+ * Whether a lock was taken: either its fence, or the time left to another holder.
  */
 typedef struct {
     /**
@@ -3843,7 +3846,7 @@ typedef struct {
 } millpond_hash_stats;
 
 /**
- * What a step removed, and what is left to remove.
+ * The number of fields and locks that a step removed, and whether there is more to remove.
  */
 typedef struct {
     /**
@@ -3865,7 +3868,7 @@ typedef struct {
     uint64_t more;
     /**
      * How long until there is something to remove: zero if there is already, and
-     * `MILLPOND_NOT_SET` if there is nothing at all. Of a family it may be too early. Rounded up.
+     * `MILLPOND_NOT_SET` if there is nothing at all. For a family it may be too early. Rounded up.
      */
     int64_t next_in_ms;
 } millpond_hash_reaped;
@@ -3935,7 +3938,7 @@ typedef struct {
 } millpond_volatile_data;
 
 /**
- * What all processes have reported of a recruiter.
+ * The reports of all processes about a recruiter.
  */
 typedef struct {
     /**
@@ -3951,11 +3954,11 @@ typedef struct {
      */
     uint64_t not_due;
     /**
-     * Asks at a moment when no job was to run.
+     * Requests to the server when no job was due to run.
      */
     uint64_t denied;
     /**
-     * Asks at a moment when as many slices of a job were running as may.
+     * Requests to the server when a job that was due already had `max_running` slices running.
      */
     uint64_t busy;
     /**
@@ -3963,7 +3966,7 @@ typedef struct {
      */
     uint64_t in_slice;
     /**
-     * Enlistments of a process that had given away as much of its time as it may.
+     * Enlistments of a process whose slices had taken as much of its time as `duty_max` allows.
      */
     uint64_t over_duty;
     /**
@@ -3971,13 +3974,13 @@ typedef struct {
      */
     uint64_t no_jobs;
     /**
-     * Asks to which the server did not respond in time, or with an error.
+     * Requests to which the server did not respond in time, or responded with an error.
      */
     uint64_t unavailable;
 } millpond_enlistment_stats;
 
 /**
- * What all processes have reported of a job.
+ * The reports of all processes about a job.
  */
 typedef struct {
     /**
@@ -4079,13 +4082,13 @@ typedef struct {
     millpond_bytes id;
     /**
      * When it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
-     * Only ids of one step have the same.
+     * Only ids of one step have the same stamp.
      */
     uint64_t stamp;
 } millpond_tracked;
 
 /**
- * How much is tracked, and how far the scan has come.
+ * How many ids are tracked, and the position of the scan.
  */
 typedef struct {
     /**
@@ -4093,12 +4096,12 @@ typedef struct {
      */
     uint64_t ids;
     /**
-     * How often a scan has come to the end of the table and begun anew.
+     * How often a scan has reached the end of the table and started again.
      */
     uint64_t rounds;
     /**
-     * The oldest stamp: when the id was last checked that is checked next, in microseconds since
-     * the Unix epoch. `MILLPOND_NOT_SET` if nothing is tracked.
+     * The oldest stamp, that of the id that is checked next, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET` if nothing is tracked.
      */
     int64_t oldest;
     /**
@@ -4112,7 +4115,8 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The rows that it went past; 0 if another scan did so first, and nothing was done.
+     * The rows that it moved past; 0 if another scan did so first, in which case nothing was
+     * changed.
      */
     uint64_t rows;
     /**
@@ -8700,7 +8704,7 @@ millpond_status millpond_volatile_get_many(millpond_volatile_hash *hash,
 /**
  * A page of the fields that are live, in the order of expiry, and by their bytes if they
  * expire at the same time. Pages are not one snapshot: a field that is set or touched between
- * two pages may be on both, and on neither if it now expires sooner. Every other field is on
+ * two pages may be on both, or on neither if it now expires sooner. Every other field is on
  * one page. A page may have fewer fields than its limit and still be followed by another one.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
@@ -8816,8 +8820,8 @@ millpond_status millpond_volatile_clear(millpond_volatile_hash *hash,
 
 /**
  * Frees the memory of up to `limit` fields and locks that have expired, in the order of
- * expiry, in one short step. Repeat it while it says that there is `more`. No read returns
- * what has expired, whether it is removed or not.
+ * expiry, in one short step. Repeat it while it reports that there is `more`. No read returns
+ * an expired field, whether it has been removed or not.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
  * or on failure to NULL.
@@ -8826,7 +8830,7 @@ millpond_status millpond_volatile_clear(millpond_volatile_hash *hash,
  * `millpond_volatile_stats`; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done. It
- * can be repeated: it finds what is left.
+ * can be repeated: it continues with the rest.
  *
  * Threads: any.
  */
@@ -8844,9 +8848,10 @@ millpond_status millpond_volatile_reap(millpond_volatile_hash *hash,
  * Each holder gets a higher fence than all before it in this hash. Only
  * `millpond_volatile_set_locked` and `millpond_volatile_set_and_release` check the lock where
  * they write. For anything else that the lock protects, pass the fence along and refuse a
- * lower one than the last: a holder that was stopped for longer than its `ttl_ms` does not notice
- * by itself. On servers with replicas a failover can lose a lock that was just taken. The
- * fence still grows, unless the clock of the new server is behind by more than what was lost.
+ * fence lower than the last one: a holder that was paused for longer than its `ttl_ms` does not
+ * notice by itself. On servers with replicas a failover can lose a lock that was just taken.
+ * The fence still grows, unless the clock of the new server is behind by more than what was
+ * lost.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
  * or on failure to NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
@@ -8904,8 +8909,8 @@ millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
 
 /**
  * Takes the lock of a field if it is free, without waiting, and renews it until it is
- * released; NULL if another holder has it. `ttl_ms` is how long the others wait if this process
- * dies.
+ * released; NULL if another holder has it. `ttl_ms` is how long other callers wait if this
+ * process dies.
  *
  * `lock` is set to the result, which the caller frees with `millpond_volatile_lock_free`; to
  * NULL on failure, and also on success if there is none. `ttl_ms`: how long others wait for
@@ -8918,8 +8923,8 @@ millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
  *
  * Errors: as `millpond_volatile_acquire`.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been taken
- * although nobody holds it; then it expires after `ttl_ms`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the lock may have been
+ * taken without a holder; then it expires after `ttl_ms`.
  *
  * Threads: any.
  */
@@ -9095,10 +9100,10 @@ millpond_status millpond_volatile_hashes_new(millpond_client *client,
                                              millpond_error **error);
 
 /**
- * Frees the memory of up to `limit` fields and locks that have expired. It looks at all
- * shards, beginning with one at random, and there only at hashes that may have something to
- * remove: a step for each shard and each of these hashes, of which it looks at no more than
- * `limit`, or 16 if that is more. Repeat it while it says that there is `more`.
+ * Frees the memory of up to `limit` fields and locks that have expired. It visits all shards,
+ * beginning with a random one, and in them only hashes that may have something to remove, up
+ * to `limit` of them, or 16 if that is more. Each shard and each of these hashes takes one
+ * step. Repeat it while it reports that there is `more`.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
  * or on failure to NULL.
@@ -9107,8 +9112,8 @@ millpond_status millpond_volatile_hashes_new(millpond_client *client,
  * number of shards beyond its limit; otherwise the first error of a hash or a shard. The
  * others are reaped all the same. Also those of the connection.
  *
- * Delivery: after an error a part of it may have been done. It can be repeated: it finds what
- * is left.
+ * Delivery: after an error a part of it may have been done. It can be repeated: it continues
+ * with the rest.
  *
  * Threads: any.
  */
@@ -9174,7 +9179,7 @@ millpond_status millpond_recruiter_set_duty_max(const millpond_recruiter *recrui
 /**
  * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
  * milliseconds by default. Without a decision by then the enlistment does nothing. A
- * connection that takes longer is there for the next one.
+ * connection that takes longer is available to the next enlistment.
  *
  * `timeout_ms`: how long to wait, 1 ms to 1 s.
  *
@@ -9214,8 +9219,8 @@ millpond_status millpond_recruiter_is_due(const millpond_recruiter *recruiter,
 
 /**
  * Lets a job that runs less often, because there was little to do, run at its full rate again:
- * for producers of its work. Of a job by share, and of one that has not run yet, it changes
- * nothing.
+ * for producers of its work. It changes nothing for a job by share, or for one that has not
+ * run yet.
  *
  * Errors: `MILLPOND_WRONG_TYPE`, `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the
  * recruiter's keys cannot be read; those of the connection.
@@ -9243,8 +9248,8 @@ millpond_status millpond_recruiter_stop(const millpond_recruiter *recruiter,
 /**
  * Reads what all processes have reported. A process reports when it asks, when it is stopped,
  * and at the end of a slice if its last report was five seconds ago, so the counts are a
- * little behind. Of a job per second, the slices that were granted and are in no other count
- * are running, or their process was killed.
+ * little behind. The granted slices of a job per second that are in no other count are
+ * running, or their process was killed.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_recruiter_result_free`, or on failure to NULL.
@@ -9354,7 +9359,7 @@ millpond_status millpond_recruiter_slice_is_lost(const millpond_recruiter_slice 
                                                  millpond_error **error);
 
 /**
- * Says that there is more to do: the job runs at its full rate again.
+ * Reports that there is more to do: the job runs at its full rate again.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -9364,8 +9369,9 @@ millpond_status millpond_recruiter_slice_more(const millpond_recruiter_slice *sl
                                               millpond_error **error);
 
 /**
- * Says that another process was at the same work, or that for another reason this slice tells
- * nothing about how much there is to do: it does not change how often the job runs.
+ * Marks the slice as aborted, because another process was doing the same work, or because for
+ * another reason this slice tells nothing about how much there is to do. It then does not
+ * change how often the job runs.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -9595,7 +9601,7 @@ millpond_status millpond_tracker_new(millpond_client *client,
 
 /**
  * Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An
- * id that is tracked already stays, also if a check that is under way finds no work for it.
+ * id that is already tracked stays, even if a check in progress finds no work for it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no id or more than 1,000 and an id that is empty or
  * above 512 bytes; `MILLPOND_WRONG_TYPE` if the keys hold something else;
@@ -9654,7 +9660,7 @@ millpond_status millpond_tracker_len(millpond_tracker *tracker,
                                      millpond_error **error);
 
 /**
- * How many ids are tracked, and how far the scan has come.
+ * How many ids are tracked, and the position of the scan.
  *
  * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
  * or on failure to NULL.
@@ -9670,10 +9676,10 @@ millpond_status millpond_tracker_stats(millpond_tracker *tracker,
                                        millpond_error **error);
 
 /**
- * A page of the ids whose stamps come after `after`, in the order of their stamps: first those
- * that are checked first. It has up to `limit` ids; or more, if the last ones have the same
- * stamp. The next page comes after the stamp of the last id of this one, and an empty page is
- * the end. An id that is checked between two pages may be on both.
+ * A page of the ids whose stamps come after `after`, in the order of their stamps, which is
+ * the order in which they are checked. It has up to `limit` ids, or more if the last ones have
+ * the same stamp. The next page comes after the stamp of the last id of this one, and an empty
+ * page is the end. An id that is checked between two pages may be on both.
  *
  * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
  * or on failure to NULL.
@@ -9697,7 +9703,7 @@ millpond_status millpond_tracker_ids(millpond_tracker *tracker,
                                      millpond_error **error);
 
 /**
- * Forgets all ids, and lets the next scan begin at the beginning; `number` is set to how many
+ * Removes all ids, and lets the next scan start at the beginning; `number` is set to how many
  * ids there were.
  *
  * `number` may be NULL.
@@ -9810,7 +9816,7 @@ millpond_status millpond_tracker_sample(millpond_tracker *tracker,
 
 /**
  * The second half of a prune: removes those of the sampled ids that have no work any more. One
- * that was added, scanned or sampled since stays. Call it also if there are none to remove,
+ * that was added, scanned or sampled since stays. Call it even if there are none to remove,
  * since that ends the sample.
  *
  * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,

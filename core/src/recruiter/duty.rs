@@ -11,11 +11,11 @@ pub struct Duty {
     pub job: Option<String>,
     /// How long the slice took.
     pub took: Duration,
-    /// What became of the slice, or why none ran.
+    /// The outcome of the slice, or why none ran.
     pub why: Why,
 }
 
-/// What became of a slice, or why an enlistment ran none.
+/// The outcome of a slice, or why an enlistment ran none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Why {
@@ -31,13 +31,13 @@ pub enum Why {
     NotDrawn,
     /// It is not yet this process's turn to ask the server.
     NotDue,
-    /// No job was to run at this moment.
+    /// No job was due to run.
     Denied,
-    /// As many slices of the job were running as may.
+    /// A job that was due already had `max_running` slices running.
     Busy,
     /// The process was already running a slice.
     InSlice,
-    /// The process has given away as much of its time as it may.
+    /// Slices have taken as much of the process's time as `duty_max` allows.
     OverDuty,
     /// No job is installed.
     NoJobs,
@@ -86,7 +86,7 @@ impl Why {
 }
 
 impl Duty {
-    /// Of an enlistment that ran nothing.
+    /// The duty of an enlistment that ran nothing.
     pub(super) fn dismissed(why: Why) -> Self {
         Self { recruited: false, job: None, took: Duration::ZERO, why }
     }
@@ -105,7 +105,7 @@ impl Outcome {
     pub(super) const FAILED: Self = Self { why: Why::Failed, items: 0, more: false };
     pub(super) const ABORTED: Self = Self { why: Why::Aborted, items: 0, more: false };
 
-    /// It worked on this many items; of none there was nothing to do.
+    /// It worked on this many items; 0 if there was nothing to do.
     pub(super) fn worked(items: u64, more: bool) -> Self {
         let why = if items > 0 { Why::Worked } else { Why::Nothing };
         Self { why, items, more }

@@ -1,4 +1,4 @@
-//! A recruiter on the embedded engine: its jobs, in memory alone. After a restart each job begins with one slice.
+//! A recruiter on the embedded engine: its jobs, in memory only. After a restart each job begins with one slice.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::runtime::sync;
 use crate::step::limits::INTEGER_MAX;
 use crate::step::{self, Constants, Snapshot, constants};
 
-/// What the embedded engine keeps for one recruiter.
+/// The state of one recruiter on the embedded engine.
 #[derive(Default)]
 pub struct State(Mutex<Jobs>);
 

@@ -33,7 +33,7 @@ struct Fleet {
     duty_max: f64,
     /// How many slices of a hundred never end.
     hanging: u64,
-    /// Items a second that there are to do, and how many a slice does at most; without it each slice has work.
+    /// Items that arrive in a second, and how many a slice does at most; without it each slice has work.
     work: Option<(Rate, u64)>,
     /// When the server is away.
     away: (u64, u64),

@@ -1,5 +1,5 @@
-//! Who gets the next slice, and when a process asks again: a pure function of what is kept of the jobs, the same as the
-//! script to the microsecond.
+//! Who gets the next slice, and when a process asks again: a pure function of the stored state of the jobs, equal to
+//! the script to the microsecond.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,20 +9,21 @@ use super::recruit::{Granted, Offer, Recruited};
 use super::report::JobReport;
 use crate::step::Timestamp;
 
-/// How far a clock may be behind the latest time seen and is taken to stand still; further, it was set back.
+/// How far a clock may be behind the latest time seen and still be treated as standing still; further behind, it was
+/// set back.
 pub(super) const CLOCK_STEP_US: u64 = 2_000_000;
 
-/// How far ahead a process is told to ask again because of one job, and because of all processes.
+/// How far in the future a process may have to ask again, because of one job and because of all processes.
 pub(super) const ASK_US_MAX: u64 = 5_000_000;
 pub(super) const ASK_ALL_US_MAX: u64 = 120_000_000;
 
 /// How often all processes together ask at most, on average: every two milliseconds.
 pub(super) const ASK_ALL_US: u64 = 2_000;
 
-/// A pause that is not worth it.
+/// A pause that is too short to be worth it.
 pub(super) const PAUSE_US_MIN: u64 = 1_000;
 
-/// How long a process waits at most for a job to have a token, and for one that is busy.
+/// How long a process waits at most for a job to have a token, and for a busy job.
 pub(super) const WAIT_US_MAX: u64 = 60_000_000;
 pub(super) const BUSY_US_MAX: u64 = 1_000_000;
 
@@ -75,7 +76,7 @@ impl Jobs {
         is_known
     }
 
-    /// Grants a slice of one of the jobs, if one can have one.
+    /// Grants a slice of one of the jobs, if one is due.
     pub(super) fn recruit(&mut self, offers: &[Offer], clock: Timestamp) -> Recruited {
         let is_set_back = clock + CLOCK_STEP_US < self.latest;
         let now = if is_set_back { clock } else { clock.max(self.latest) };
@@ -83,7 +84,7 @@ impl Jobs {
             self.next_ask = now;
         }
         let (mut best, mut wait, mut busy_wait): (Option<(usize, f64)>, _, _) = (None, None, None);
-        // The first of the offered jobs that a process is to ask for, when, and when the next process is to.
+        // The offered job that a process is to ask for first, when, and when the next process is to ask for it.
         let mut first_ask: Option<(usize, u64, u64)> = None;
         let mut lost = Vec::new();
         for (index, offer) in offers.iter().enumerate() {
@@ -94,7 +95,7 @@ impl Jobs {
                 next_ask: now,
                 ..Job::default()
             });
-            // Another definition may have let it slow down further, and another clock may have been ahead.
+            // An earlier definition may have allowed a lower rate, and an earlier clock may have been ahead.
             job.backoff = job.backoff.min(offer.backoff_max);
             job.last_grant = job.last_grant.min(now);
             let period = interval << job.backoff;
@@ -135,7 +136,7 @@ impl Jobs {
         let ask_all = self.next_ask.min(now + ASK_ALL_US_MAX).max(now);
         self.next_ask = (ask_all + ASK_ALL_US).min(now + ASK_ALL_US_MAX);
         self.latest = now;
-        // Only that job's: several jobs need as many asks together as each of them alone.
+        // Only that job's: several jobs together need the sum of the asks that each needs alone.
         let mut at_ask = now;
         if let Some((index, ask, next)) = first_ask {
             at_ask = ask;
@@ -164,7 +165,7 @@ impl Jobs {
         Recruited { granted, pause, wait: Duration::ZERO, is_busy: false }
     }
 
-    /// Of each job: its id, how often its rate is halved, and its last grant.
+    /// For each job: its id, how often its rate is halved, and its last grant.
     pub(super) fn jobs(&self) -> impl Iterator<Item = (&Arc<str>, u32, Timestamp)> {
         self.by_id.iter().map(|(id, job)| (id, job.backoff, job.last_grant))
     }

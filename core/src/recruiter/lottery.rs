@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::new_job::{DRAWS, JOBS_MAX, NewJob};
 use crate::error::{Result, ensure, invalid};
 
-/// The jobs of a handle, with the draws that run those by share: half-open intervals, one behind the other in the order
+/// The jobs of a handle, with the draws that run those by share: half-open intervals, one after the other in the order
 /// of installation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lottery {
@@ -16,11 +16,11 @@ pub(super) struct Lottery {
 }
 
 impl Lottery {
-    /// The same with one more job.
+    /// This lottery with one more job.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a job beyond its limits, an id that is there, too many jobs, and shares that come to more
-    /// than 100 %.
+    /// `INVALID_ARGUMENT` for a job beyond its limits, an id that is installed already, too many jobs, and shares that
+    /// add up to more than 100 %.
     pub(super) fn with(&self, job: NewJob) -> Result<Self> {
         job.check()?;
         let id = job.id();
@@ -31,7 +31,7 @@ impl Lottery {
         Self::of(jobs)
     }
 
-    /// The number of a job, and the same without it; nothing if it is not there.
+    /// The number of a job, and this lottery without it; `None` if it is not installed.
     pub(super) fn without(&self, id: &str) -> Option<(usize, Self)> {
         let number = self.number(id)?;
         let mut jobs = self.jobs.clone();
@@ -112,7 +112,7 @@ mod tests {
     fn shares_of_100_percent_install_in_any_order() {
         let (mut random, mut refused) = (1_u64, 0);
         for _ in 0..2_000 {
-            // Parts of a thousand, which come to exactly a thousand.
+            // Parts of a thousand, which add up to exactly a thousand.
             let (mut left, mut parts) = (1_000, Vec::new());
             while left > 0 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -124,7 +124,7 @@ mod tests {
             assert!(lottery.winner(DRAWS - parts.len() as u64 - 1).is_some());
             refused += u32::from(parts.iter().sum::<f64>() > 1.0);
         }
-        // The seed refused these.
+        // A plain sum of the shares would have refused these.
         assert!(refused > 0);
         let error = shares(&[0.5, 0.501]).unwrap_err();
         assert_eq!(error.to_string(), "the shares of all jobs come to 100.1000 %");

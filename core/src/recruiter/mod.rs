@@ -73,9 +73,9 @@ pub const DUTY_MAX_DEFAULT: f64 = 0.1;
 
 /// Background work in small slices, done by any process that has a moment to spare; made by [`Client::recruiter`].
 ///
-/// Jobs are installed in a handle and its clones. How often the process asks the server, and what it has to report, is
-/// shared by all recruiters of the same name and servers in the process; so all of them should have the same jobs.
-/// A process that lives for less than five seconds asks seldom or never: jobs by share are for those.
+/// Jobs are installed in a handle and its clones. The times at which the process asks the server, and its pending
+/// reports, are shared by all recruiters of the same name and servers in the process, so all of them should have the
+/// same jobs. A process that lives for less than five seconds rarely or never asks; use jobs by share there.
 ///
 /// ```
 /// use std::time::Duration;
@@ -105,20 +105,20 @@ pub struct Recruiter<M: Mode = Blocking> {
 /// What a handler returns: how many items it worked on, 0 if there was nothing to do, or any error.
 pub type Handled = std::result::Result<u64, Box<dyn StdError + Send + Sync>>;
 
-/// What an enlistment begins with: for hosts, which call handlers themselves.
+/// The beginning of an enlistment: for hosts, which call handlers themselves.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Begun<M: Mode> {
-    /// Nothing runs; and the error of the server, if that is why.
+    /// Nothing runs; with the error of the server, if that is the reason.
     Dismissed(Duty, Option<Error>),
-    /// A slice to do and to end.
+    /// A slice to run and to end.
     Slice(Slice<M>),
 }
 
 /// The jobs of a handle.
 struct Installed<M: Mode> {
     lottery: Lottery,
-    /// In the order of the jobs; none of a job whose slices a host does.
+    /// In the order of the jobs; `None` for a job whose slices a host runs.
     handlers: Vec<Option<Handler<M>>>,
     on_error: Option<Arc<Hook>>,
 }
@@ -128,18 +128,18 @@ type Panic = Box<dyn Any + Send>;
 type Work = Pin<Box<dyn Future<Output = Handled> + Send>>;
 type Hook = dyn Fn(Option<&str>, &(dyn StdError + 'static)) + Send + Sync;
 
-/// What all handles of a name share in a process.
+/// The state that all handles of a name share in a process.
 struct Shared {
     pacer: Pacer,
 }
 
-/// What the clones of a handle share, also with the child of a fork.
+/// The settings that the clones of a handle share, also with the child of a fork.
 struct Settings {
     /// The part of the time for slices, as the bits of a float.
     duty_max: AtomicU64,
     decision_timeout_us: AtomicU64,
     is_stopped: AtomicBool,
-    /// The loops that wait, of the process of this number of forks.
+    /// The waiting loops, and the fork generation of their process.
     sleepers: Mutex<(u32, Vec<Handle>)>,
 }
 
@@ -199,8 +199,8 @@ impl<M: Mode> Recruiter<M> {
     }
 
     /// Sets the part of the process's time that slices take at most, 0.001 to 1; [`DUTY_MAX_DEFAULT`] by default. After
-    /// a slice the process rests until that is so again, at most an hour. It is of this handle and its clones, as the
-    /// jobs are.
+    /// a slice the process rests until the limit is met again, for at most an hour. The setting belongs to this handle
+    /// and its clones, as the jobs do.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for anything else.
@@ -213,7 +213,7 @@ impl<M: Mode> Recruiter<M> {
 
     /// Sets how long an enlistment waits at most for the server's decision, 1 ms to [`DECISION_TIMEOUT_MAX`];
     /// [`DECISION_TIMEOUT_DEFAULT`] by default. Without a decision by then the enlistment does nothing. A connection
-    /// that takes longer is there for the next one.
+    /// that takes longer is available to the next enlistment.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for anything else.
@@ -239,7 +239,7 @@ impl<M: Mode> Recruiter<M> {
         });
     }
 
-    /// Removes a job from this handle and its clones; returns whether it was there. A slice that is running goes on.
+    /// Removes a job from this handle and its clones; returns whether it was installed. A running slice continues.
     pub fn uninstall(&self, job: impl AsRef<str>) -> bool {
         let job = job.as_ref();
         let before = self.installed.rcu(|installed| {
@@ -261,7 +261,7 @@ impl<M: Mode> Recruiter<M> {
     }
 
     /// Lets a job that runs less often, because there was little to do, run at its full rate again: for producers of
-    /// its work. Of a job by share, and of one that has not run yet, it changes nothing.
+    /// its work. It changes nothing for a job by share, or for one that has not run yet.
     ///
     /// # Errors
     /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
@@ -274,8 +274,8 @@ impl<M: Mode> Recruiter<M> {
         self.client.run_then(step, drop)
     }
 
-    /// Stops this handle and its clones: no slice begins from now on, and loops end. A slice that is running goes on.
-    /// What has not been reported yet is reported in the background. A stopped recruiter stays stopped.
+    /// Stops this handle and its clones: no slice begins from now on, and loops end. A running slice continues. Pending
+    /// reports are sent in the background. A stopped recruiter stays stopped.
     ///
     /// Can be called from any thread.
     ///
@@ -294,8 +294,8 @@ impl<M: Mode> Recruiter<M> {
     }
 
     /// Reads what all processes have reported. A process reports when it asks, when it is [stopped](Self::stop), and at
-    /// the end of a slice if its last report was five seconds ago, so the counts are a little behind. Of a job per
-    /// second, the slices that were granted and are in no other count are running, or their process was killed.
+    /// the end of a slice if its last report was five seconds ago, so the counts are a little behind. The granted
+    /// slices of a job per second that are in no other count are running, or their process was killed.
     ///
     /// # Errors
     /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
@@ -304,12 +304,12 @@ impl<M: Mode> Recruiter<M> {
         self.client.run(self.name().map(|name| ReadStats { name }))
     }
 
-    /// Loops over slices, for a program that does and ends them itself; see [`Slices`].
+    /// Loops over slices, for a program that runs and ends them itself; see [`Slices`].
     pub fn slices(&self) -> Slices<M> {
         Slices::new(self.clone())
     }
 
-    /// Installs a job whose slices the caller does itself.
+    /// Installs a job whose slices the caller runs itself.
     ///
     /// # Errors
     /// As [`install`](Recruiter::install).
@@ -318,13 +318,13 @@ impl<M: Mode> Recruiter<M> {
         self.install_with(job, None)
     }
 
-    /// Begins an enlistment: decides what needs no server.
+    /// Begins an enlistment: decides it if that needs no server.
     #[doc(hidden)]
     pub fn decide(&self, budget: Option<Duration>) -> Option<Begun<M>> {
         self.decide_as(budget, true)
     }
 
-    /// Goes on with an enlistment that was not decided: asks the server.
+    /// Continues an undecided enlistment: asks the server.
     #[doc(hidden)]
     pub fn ask(&self, budget: Option<Duration>) -> M::Reply<Begun<M>> {
         self.ask_as(budget, true)
@@ -366,7 +366,7 @@ impl<M: Mode> Recruiter<M> {
         Ok(())
     }
 
-    /// The decision that needs no server; `None` if it does.
+    /// The decision, if it needs no server; otherwise `None`.
     fn decide_as(&self, budget: Option<Duration>, rests: bool) -> Option<Begun<M>> {
         let (shared, installed) = (self.shared(), self.installed.load());
         let step = match self.settings.is_stopped() {
@@ -399,7 +399,7 @@ impl<M: Mode> Recruiter<M> {
             jobs.filter_map(|job| Some((job.offer()?, job.clone()))).unzip();
         let place = self.place(shared.clone(), rests);
         let (false, Ok(place)) = (offers.is_empty(), place) else {
-            // The last job was removed since.
+            // The last job has been removed since.
             shared.pacer.give_up();
             return self.immediately(Ok(dismissed(&shared, Why::NoJobs, None)));
         };
@@ -419,11 +419,11 @@ impl<M: Mode> Recruiter<M> {
             let slice = Slice::begin(place, job, budget, Some((granted, asked)));
             match is_stopped {
                 false => Begun::Slice(slice),
-                // Dropped, it is aborted.
+                // Dropping the slice aborts it.
                 true => Begun::Dismissed(Duty::dismissed(Why::Stopped), None),
             }
         };
-        // The process does something else by now; the place of the slice is free again.
+        // The enlistment no longer waits; the place of the slice is freed.
         let late = move |recruited: Recruited| {
             let Some(granted) = recruited.granted else { return };
             if let Some(job) = limited[granted.index].clone() {
@@ -443,7 +443,7 @@ impl<M: Mode> Recruiter<M> {
         installed.handlers[number?].clone()
     }
 
-    /// Ends a slice with what its handler returned; a panic is an error too.
+    /// Ends a slice with the result of its handler; a panic is an error too.
     fn end(&self, slice: &Slice<M>, handled: std::result::Result<Handled, Panic>) -> Duty {
         let error = match handled {
             Ok(Ok(items)) => return slice.end(items),
@@ -459,7 +459,7 @@ impl<M: Mode> Recruiter<M> {
         duty
     }
 
-    /// Tells of an error.
+    /// Reports an error.
     fn report(&self, job: Option<&str>, error: &(dyn StdError + 'static)) {
         match (&self.installed.load().on_error, job) {
             (Some(hook), _) => hook(job, error),
@@ -469,7 +469,7 @@ impl<M: Mode> Recruiter<M> {
     }
 }
 
-/// What an enlistment begins with that runs nothing.
+/// The beginning of an enlistment that runs nothing.
 fn dismissed<M: Mode>(shared: &Shared, why: Why, error: Option<Error>) -> Begun<M> {
     shared.pacer.count(why);
     Begun::Dismissed(Duty::dismissed(why), error)
@@ -479,12 +479,12 @@ impl Recruiter<Blocking> {
     /// Installs a job with its handler, in this handle and its clones.
     ///
     /// The handler returns how many items it worked on, 0 if there was nothing to do, or any error. An error or a panic
-    /// is a slice that failed: it is counted and goes to [`on_error`](Self::on_error), and not to the caller of
-    /// [`enlist`](Self::enlist). Nothing is tried again; the next slice of the job does it.
+    /// makes the slice fail: it is counted and goes to [`on_error`](Self::on_error), and not to the caller of
+    /// [`enlist`](Self::enlist). The slice is not repeated; the next slice of the job does the work.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a job beyond its limits, an id that is installed already, more than [`JOBS_MAX`] jobs, and
-    /// shares that come to more than 100 %, whose sum it names. Nothing is installed then.
+    /// `INVALID_ARGUMENT` for a job beyond its limits, an id that is installed already, more than [`JOBS_MAX`] jobs,
+    /// and shares that add up to more than 100 %, with the sum in the message. Nothing is installed then.
     pub fn install(
         &self,
         job: NewJob,
@@ -494,8 +494,8 @@ impl Recruiter<Blocking> {
         self.install_with(job, Some(Arc::new(work)))
     }
 
-    /// Offers a moment of this thread's time: runs a slice of one of the jobs, if it is its turn. It never fails, and
-    /// takes no longer than the decision of the server, if it asks, and the slice.
+    /// Offers a moment of this thread's time: runs a slice of one of the jobs, if it is this process's turn. It never
+    /// fails, and takes no longer than the server's decision, if it asks for one, and the slice.
     pub fn enlist(&self) -> Duty {
         self.enlist_for(None)
     }
@@ -523,8 +523,8 @@ impl Recruiter<Blocking> {
         }
     }
 
-    /// Works on slices as often as they come, on this thread, until it is [stopped](Self::stop): for a process with
-    /// nothing else to do, so that work is done where nobody enlists. Any number of processes may do so.
+    /// Runs slices as often as they are granted, on this thread, until it is [stopped](Self::stop): for a process with
+    /// nothing else to do, so that work is done even if no other process enlists. Any number of processes may do so.
     ///
     /// If the server is unreachable, it keeps trying until it responds.
     ///
@@ -591,7 +591,7 @@ impl Recruiter<Async> {
         }
     }
 
-    /// Works on slices as often as they come, one at a time, until it is [stopped](Self::stop); otherwise like
+    /// Runs slices as often as they are granted, one at a time, until it is [stopped](Self::stop); otherwise like
     /// [`run`](Recruiter::<Blocking>::run) of a blocking recruiter.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub const RUNNING_MAX: u32 = 1_000;
 /// The time for one slice by default.
 pub const BUDGET_DEFAULT: Duration = Duration::from_millis(50);
 
-/// How slowly a job runs at the slowest when it finds nothing to do, by default: once in this time.
+/// The longest time between two slices of a job that finds nothing to do, by default.
 pub const IDLE_MAX_DEFAULT: Duration = Duration::from_secs(10);
 
 /// The longest time for one slice.
@@ -105,8 +105,8 @@ impl NewJob {
         Self { share: Some(share), ..self }
     }
 
-    /// How many slices may be saved up while nobody enlists, 1 to [`BURST_MAX`]; by default as many as
-    /// a second has, or as five seconds have, up to five. Only for a rate per second.
+    /// How many slices may be saved up while no process enlists, 1 to [`BURST_MAX`]; by default the slices of one
+    /// second, or of five seconds up to five slices, whichever is more. Only for a rate per second.
     pub fn burst(self, burst: u32) -> Self {
         Self { burst: Some(burst), ..self }
     }
@@ -123,14 +123,14 @@ impl NewJob {
         Self { max_running, ..self }
     }
 
-    /// After how long a slice that never ended stops counting against `max_running`, from the budget to [`LEASE_MAX`];
-    /// by default 20 budgets, and at least [`LEASE_MIN_DEFAULT`].
+    /// After how long a slice that has not ended stops counting against `max_running`, from the budget to
+    /// [`LEASE_MAX`]; by default 20 budgets, and at least [`LEASE_MIN_DEFAULT`].
     pub fn lease(self, lease: Duration) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
-    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to [`IDLE_MAX`].
-    /// [`IDLE_MAX_DEFAULT`] by default. With 0 it always runs at its full rate.
+    /// The longest time between two slices of the job when it finds nothing to do, up to [`IDLE_MAX`];
+    /// [`IDLE_MAX_DEFAULT`] by default. With 0 the job always runs at its full rate.
     pub fn idle_max(self, idle_max: Duration) -> Self {
         Self { idle_max, ..self }
     }
@@ -152,12 +152,12 @@ impl NewJob {
         }
     }
 
-    /// How many of all draws run it; none of a job per second.
+    /// How many of all draws run it; `None` for a job per second.
     pub(super) fn width(&self) -> Option<u64> {
         self.share.map(|share| (share * DRAWS as f64).round() as u64)
     }
 
-    /// What an ask says of it; nothing of a job by share.
+    /// The job as an ask offers it; `None` for a job by share.
     pub(super) fn offer(&self) -> Option<Offer> {
         let rate = self.per_second?;
         let lease = self.lease.unwrap_or((self.budget * 20).max(LEASE_MIN_DEFAULT));
@@ -171,7 +171,7 @@ impl NewJob {
         })
     }
 
-    /// Whether only some of its slices run at a time.
+    /// Whether the number of its slices that run at a time is limited.
     pub(super) fn is_limited(&self) -> bool {
         self.max_running > 0
     }
@@ -188,7 +188,7 @@ impl NewJob {
         backoff
     }
 
-    /// Refuses what is beyond its limits.
+    /// Refuses a job with values beyond their limits.
     pub(super) fn check(&self) -> Result<()> {
         let id = &*self.id;
         let is_id = (1..=JOB_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control);

@@ -1,6 +1,6 @@
-//! When a process asks for a slice, and what it has to report: shared by all handles of a recruiter in the process. It
-//! contains no clock and no random source; the time and random draws are passed in. Times are those of one clock, from
-//! any point on.
+//! When a process asks for a slice, and its pending reports: shared by all handles of a recruiter in the process. It
+//! contains no clock and no random source; the time and random draws are passed in. Times are those of one clock, with
+//! an arbitrary origin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use crate::error::Result;
 use crate::runtime::sync::lock;
 use crate::step::limits::INTEGER_MAX;
 
-/// The first ask of a process is at a random time within this after it began.
+/// The first ask of a process is at a random time within this of its start.
 const FIRST_US: u64 = 5_000_000;
 
-/// How often a process reports what its slices did if it does not ask.
+/// How often a process reports the results of its slices if it does not ask.
 const REPORT_US: u64 = 5_000_000;
 
-/// How long a process does not ask after a server did not respond: at first up to a second, then up to twice as long
+/// How long a process does not ask after the server did not respond: at first up to a second, then up to twice as long
 /// each time.
 const AWAY_US: u64 = 1_000_000;
 const AWAY_US_MAX: u64 = 10_000_000;
@@ -60,7 +60,7 @@ pub(super) struct Pacer {
     away: AtomicU64,
 }
 
-/// What is reported of the slices of a job with the next ask.
+/// The report on the slices of a job that goes with the next ask.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     bad: i64,
@@ -93,7 +93,7 @@ impl Pacer {
         }
     }
 
-    /// Handles the installation of a job. Of one that the process has not offered yet it asks soon.
+    /// Handles the installation of a job. If the process has not offered the job yet, it asks soon.
     pub(super) fn installed(&self, job: &NewJob, draw: u64, now: Duration) {
         if job.offer().is_some() && lock(&self.known).insert(job.id().clone()) {
             self.not_before.fetch_min(micros(now) + part(draw, FIRST_US), Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Pacer {
         is_free.then(|| Duration::from_micros(left))
     }
 
-    /// Takes what is to be reported, as much as one ask carries. If it is lost on its way, it is lost.
+    /// Takes the pending reports, as many as one ask carries. Reports that are lost on the way are not sent again.
     pub(super) fn take_reports(&self, now: Duration) -> Reported {
         self.reported.store(micros(now), Ordering::Relaxed);
         let mut reported = Reported::default();
@@ -159,7 +159,7 @@ impl Pacer {
         reported
     }
 
-    /// Ends an ask that was not made.
+    /// Ends an ask that was not sent.
     pub(super) fn give_up(&self) {
         self.state.store(FREE, Ordering::Release);
     }
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(pacer.enlist(&both, 0, now), Step::Run(1));
     }
 
-    /// What is too much for one ask goes with the next.
+    /// Reports that exceed one ask go with the next.
     #[test]
     fn no_report_is_lost() {
         let pacer = Pacer::new(0, Duration::ZERO);

@@ -1,11 +1,12 @@
--- Grants a slice of one of the jobs that a process offers, or none, and says when the process asks again. First it takes
--- the process's reports of earlier slices.
+-- Grants a slice of one of the jobs that a process offers, or none, and says when the process asks again. It first
+-- applies the process's reports of earlier slices.
 --
 -- KEYS[1] steal  KEYS[2] stats  KEYS[3…] running of each offered job that has a limit, in their order
 -- ARGV[1] jobs     how many jobs are offered, 1 to JOBS_MAX
--- ARGV[2] reports  how many jobs are reported of, 0 to JOBS_MAX
--- ARGV[3…] for each job: id, interval_us, burst, max_running, lease_us, how often its rate may be halved; for each report: id, bad slices less good ones,
---   1 if there is more to do else 0, how often its rate may be halved; then for each counter: its field, how many
+-- ARGV[2] reports  how many jobs are reported on, 0 to JOBS_MAX
+-- ARGV[3…] for each job: id, interval_us, burst, max_running, lease_us, how often its rate may be halved; for each
+--   report: id, bad slices less good ones, 1 if there is more to do else 0, how often its rate may be halved; then for
+--   each counter: its field, its increment
 -- returns {number of the granted job or 0, how often its rate is halved, fence, microseconds to pause, microseconds
 --   until a job can be granted, 1 if a job has a token but no room else 0}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
@@ -56,14 +57,14 @@ for _, job in ipairs(offered) do
   end
 end
 
--- A clock that is a little behind stands still; one that is far behind was set back.
+-- A clock that is slightly behind is treated as standing still; one that is far behind was set back.
 local now = CLOCK
 if CLOCK < all.latest - CLOCK_STEP_US then
   all.next = now
 elseif CLOCK < all.latest then
   now = all.latest
 end
--- A job is one table, whether it is offered or reported of or both.
+-- A job has one table, whether it is offered, reported on or both.
 local by_id = {}
 for i, id in ipairs(ids) do
   by_id[id] = by_id[id] or jobs[i] or {backoff = 0}
@@ -74,7 +75,7 @@ for i, report in ipairs(reports) do
   if job.tat then job.backoff = report.more and 0 or math.max(0, math.min(job.backoff + report.bad, report.backoff_max)) end
 end
 
--- A server whose memory is full lets a script add once it has removed.
+-- A server whose memory is full lets a script add data after a command that removes data.
 redis.call('HDEL', STEAL, '')
 local best, best_key, wait, busy_wait, first_ask, first_job, next_ask
 for i, offer in ipairs(offered) do
@@ -83,7 +84,7 @@ for i, offer in ipairs(offered) do
   if not job.tat then
     job.tat, job.last, job.next = now + tolerance, 0, now
   end
-  -- Another definition may have let it slow down further, and another clock may have been ahead.
+  -- An earlier definition may have allowed a lower rate, and an earlier clock may have been ahead.
   job.backoff, job.last = math.min(job.backoff, offer.backoff_max), math.min(job.last, now)
   job.next = math.min(job.next, now + ASK_US_MAX)
   local period = interval * 2 ^ job.backoff
@@ -122,7 +123,7 @@ for i, offer in ipairs(offered) do
   end
 end
 
--- Only that job's: several jobs need as many asks together as each of them alone.
+-- Only that job's: several jobs together need the sum of the asks that each needs alone.
 first_job.next = next_ask
 local at_all = math.max(math.min(all.next, now + ASK_ALL_US_MAX), now)
 all.next = math.min(at_all + ASK_ALL_US, now + ASK_ALL_US_MAX)

@@ -1,4 +1,4 @@
-//! Recruit: ask for a slice of one of some jobs.
+//! Recruit: ask for a slice of one of several jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,11 +33,11 @@ pub(super) struct Offer {
 pub struct Recruited {
     /// The slice, if there is one.
     pub granted: Option<Granted>,
-    /// The mean of how long the process should not ask.
+    /// The mean time for which the process should not ask.
     pub pause: Duration,
     /// How long until one of the jobs can be granted, if none was.
     pub wait: Duration,
-    /// Whether a job was refused only because as many of its slices are running as may.
+    /// Whether a job was refused only because `max_running` of its slices are running.
     pub is_busy: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Granted {
     pub fence: u64,
 }
 
-/// Asks for a slice of one of some jobs, and reports of earlier ones.
+/// Asks for a slice of one of several jobs, and reports earlier slices.
 #[derive(Clone, Debug)]
 pub struct Recruit {
     pub(super) name: Name,

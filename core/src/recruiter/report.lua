@@ -1,11 +1,11 @@
--- Takes a process's reports of slices, and ends a slice of a job with a limit.
+-- Applies a process's reports of slices, and ends a slice of a job with a limit.
 --
 -- KEYS[1] steal  KEYS[2] stats  KEYS[3] running of the job whose slice ends, if fenced
 -- ARGV[1] fence    of the slice that ends; empty where none does
 -- ARGV[2] job      its id
--- ARGV[3] reports  how many jobs are reported of, 0 to JOBS_MAX
+-- ARGV[3] reports  how many jobs are reported on, 0 to JOBS_MAX
 -- ARGV[4…] for each report: id, bad slices less good ones, 1 if there is more to do else 0, how often its rate may be
---   halved; then for each counter: its field, how many
+--   halved; then for each counter: its field, its increment
 -- returns 1 if the slice that ends still counted, else 0
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local REPORT = 4

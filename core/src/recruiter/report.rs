@@ -1,4 +1,4 @@
-//! Report: what became of slices.
+//! Report: the outcomes of slices.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::error::{Result, ensure};
 use crate::step::limits::INTEGER_MAX;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// What a process reports of its slices of a job since its last report.
+/// The report of a process on its slices of a job since its last report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobReport {
     /// The id of the job.
     pub job: Arc<str>,
     /// Slices that found nothing, failed or took too long, less those that worked: at most 2^53, with either sign.
     pub bad: i64,
-    /// Whether the last one said that there is more to do.
+    /// Whether the last one reported that there is more to do.
     pub has_more: bool,
     /// How often the rate may be halved, up to 24.
     pub backoff_max: u32,
@@ -30,7 +30,7 @@ pub(super) struct Ending {
     pub(super) fence: u64,
 }
 
-/// Reports of slices, and ends one that counts against a limit; returns whether it still counted.
+/// Reports slices, and ends one that counts against a limit; returns whether it still counted.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub(super) name: Name,
@@ -49,7 +49,7 @@ impl Report {
         Ok(Self::new(Name::new(name.as_ref())?, Some(ending), Reported::default()))
     }
 
-    /// Reports of slices.
+    /// Reports slices.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name or a number beyond its limits.
@@ -59,7 +59,7 @@ impl Report {
     ) -> Result<Self> {
         let reports: Vec<JobReport> = reports.into_iter().collect();
         let count = reports.len();
-        ensure!(count <= JOBS_MAX, "{count} jobs are reported of; {JOBS_MAX} are allowed");
+        ensure!(count <= JOBS_MAX, "{count} jobs are reported on; {JOBS_MAX} are allowed");
         for JobReport { job, bad, backoff_max, .. } in &reports {
             let is_allowed = *backoff_max <= BACKOFF_MAX && bad.unsigned_abs() <= INTEGER_MAX;
             ensure!(is_allowed, "the report of {job} is beyond its limits");

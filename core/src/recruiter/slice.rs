@@ -14,15 +14,15 @@ use super::{Settings, Shared};
 use crate::client::{Blocking, Client, Mode};
 use crate::worker::per_fork::generation;
 
-/// A slice has overrun if it takes longer than its budget by more than this, or a tenth of the budget if that is more: it
-/// can end between two items only.
+/// A slice has overrun if it takes longer than its budget by more than this, or a tenth of the budget if that is more:
+/// it can end only between two items.
 const OVERRUN_MIN: Duration = Duration::from_millis(10);
 
 /// One slice of a job's work, for its handler.
 ///
 /// The handler stops when the slice [is over](Self::is_over); it is not interrupted. It ends the slice with the number
-/// of items that it worked on, where 0 says that there was nothing to do: then a job per second runs less often for a
-/// while. A job by share keeps its share, whatever its slices did.
+/// of items that it worked on, where 0 means that there was nothing to do: then a job per second runs less often for a
+/// while. A job by share keeps its share, whatever the results of its slices.
 pub struct Slice<M: Mode = Blocking>(Arc<Inner<M>>);
 
 struct Inner<M: Mode> {
@@ -33,7 +33,7 @@ struct Inner<M: Mode> {
     job: Arc<NewJob>,
     budget: Duration,
     begun: Duration,
-    /// Of a job per second.
+    /// The grant of a job per second.
     granted: Option<Granted>,
     /// When it stops counting against a limit, if the job has one.
     lost_at: Option<Duration>,
@@ -57,7 +57,7 @@ pub(super) struct Place<M: Mode> {
 }
 
 impl<M: Mode> Slice<M> {
-    /// The slice of a job that needs no permission, or one that was granted when it was asked for at this time.
+    /// The slice of a job that needs no permission, or one that was granted to an ask at this time.
     pub(super) fn begin(
         place: Place<M>,
         job: Arc<NewJob>,
@@ -117,13 +117,13 @@ impl<M: Mode> Slice<M> {
         self.0.lost_at.is_some_and(|lost_at| self.0.client.local_time() >= lost_at)
     }
 
-    /// Says that there is more to do: the job runs at its full rate again.
+    /// Reports that there is more to do: the job runs at its full rate again.
     pub fn more(&self) {
         self.0.has_more.store(true, Ordering::Relaxed);
     }
 
-    /// Says that another process was at the same work, or that for another reason this slice tells nothing about how
-    /// much there is to do: it does not change how often the job runs.
+    /// Marks the slice as aborted, because another process was doing the same work, or because for another reason this
+    /// slice tells nothing about how much there is to do. It then does not change how often the job runs.
     pub fn abort(&self) {
         self.0.is_aborted.store(true, Ordering::Relaxed);
     }
@@ -131,7 +131,7 @@ impl<M: Mode> Slice<M> {
     /// Ends the slice, which worked on this many items. Only the first end of a slice counts.
     ///
     /// # Rust
-    /// The recruiter calls it with what a handler returns. A slice that is dropped without an end was aborted.
+    /// The recruiter calls it with the result of a handler. A slice that is dropped without an end was aborted.
     pub fn end(&self, items: u64) -> Duty {
         match self.0.is_aborted.load(Ordering::Relaxed) {
             true => self.0.end(Outcome::ABORTED),
@@ -139,14 +139,14 @@ impl<M: Mode> Slice<M> {
         }
     }
 
-    /// Ends the slice, which failed. Nothing is tried again: the next slice of the job does it.
+    /// Ends the slice as failed. It is not repeated: the next slice of the job does the work.
     pub fn fail(&self) -> Duty {
         self.0.end(Outcome::FAILED)
     }
 }
 
 impl<M: Mode> Slice<M> {
-    /// Ends a slice that nobody can do.
+    /// Ends a slice whose job has no handler.
     pub(super) fn give_up(&self) -> Duty {
         self.0.end(Outcome::ABORTED)
     }
@@ -161,7 +161,7 @@ impl<M: Mode> Inner<M> {
         let (took, why) = (self.took(), outcome.why);
         let duty =
             Duty { recruited: why == Why::Worked, job: Some(self.job.id().to_string()), took, why };
-        // The slice that the child of a fork has a copy of is its parent's.
+        // A copy in the child of a fork does not end the parent's slice.
         let is_copy = self.generation != generation();
         if self.is_ended.swap(true, Ordering::AcqRel) || is_copy {
             return duty;
@@ -176,7 +176,7 @@ impl<M: Mode> Inner<M> {
         let limited = self.granted.filter(|_| self.lost_at.is_some());
         let ending =
             limited.map(|granted| Ending { job: self.job.id().clone(), fence: granted.fence });
-        // After a stop nothing asks any more.
+        // After a stop, no ask will carry the report.
         if is_urgent || ending.is_some() || self.settings.is_stopped() {
             let reported = pacer.take_reports(now);
             // If this is lost, the slice stops counting when its lease is over, and the counts miss it.

@@ -1,4 +1,4 @@
-//! The loop of a process that has nothing else to do: waits until it may ask for a slice, and yields it.
+//! The loop of a process that has nothing else to do: it waits until it may ask for a slice, and yields the slice.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use crate::runtime::waiters::Handle;
 use crate::worker::per_fork::generation;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, Watch, iterate};
 
-/// While another thread of the process asks or runs a slice.
+/// How long to wait while another thread of the process asks or runs a slice.
 const BUSY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A loop over slices, each of which its caller does and ends; [`Recruiter::run`] is built on it. The process does not
-/// rest between two slices of the loop. A slice has to be ended before the next one comes.
+/// A loop over slices, which the caller runs and ends itself; [`Recruiter::run`] is built on it. The process does not
+/// rest between two slices of the loop. A slice has to end before the next one is yielded.
 ///
-/// Without [`wait`](Self::wait) the loop ends when no slice is to be had, as in the first seconds of a process. It also
+/// Without [`wait`](Self::wait) the loop ends when no slice is available, as in the first seconds of a process. It also
 /// ends when the recruiter is stopped. If the server is unreachable, a waiting loop keeps trying.
 ///
 /// # Rust
@@ -47,8 +47,8 @@ impl<M: Mode> Slices<M> {
         self
     }
 
-    /// Yields also the errors after which the loop goes on, instead of reporting them: for hosts, which have hooks of
-    /// their own.
+    /// Also yields the errors after which the loop continues, instead of reporting them: for hosts, which have their
+    /// own hooks.
     #[doc(hidden)]
     #[must_use]
     pub fn yield_errors(mut self) -> Self {
@@ -115,13 +115,13 @@ impl Watch for Settings {
 
     fn may_sleep(&self, sleeper: Handle) -> bool {
         let mut sleepers = lock(&self.sleepers);
-        // Those of a fork's parent are not to be touched.
+        // The sleepers of a fork's parent must not be touched.
         if sleepers.0 != generation() {
             *sleepers = (generation(), Vec::new());
         }
         sleepers.1.retain(|other| other.is_there() && !other.is(&sleeper));
         sleepers.1.push(sleeper);
-        // A stop that comes now finds it.
+        // From here on, a stop finds this sleeper.
         !self.is_stopped()
     }
 }

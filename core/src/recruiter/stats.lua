@@ -1,4 +1,4 @@
--- Reads what has been counted, and how the jobs are.
+-- Reads the counters and the state of the jobs.
 --
 -- KEYS[1] steal  KEYS[2] stats
 -- returns {{id, how often its rate is halved, last grant in microseconds, for each job}, {field, how many, for each

@@ -26,7 +26,7 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// What all processes have reported of a recruiter.
+/// The reports of all processes about a recruiter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecruiterStats {
     /// Enlistments: those that ran a slice, and those that the next fields count.
@@ -35,23 +35,23 @@ pub struct RecruiterStats {
     pub not_drawn: u64,
     /// Enlistments of a process whose turn to ask had not come.
     pub not_due: u64,
-    /// Asks at a moment when no job was to run.
+    /// Requests to the server when no job was due to run.
     pub denied: u64,
-    /// Asks at a moment when as many slices of a job were running as may.
+    /// Requests to the server when a job that was due already had `max_running` slices running.
     pub busy: u64,
     /// Enlistments of a process that was running a slice.
     pub in_slice: u64,
-    /// Enlistments of a process that had given away as much of its time as it may.
+    /// Enlistments of a process whose slices had taken as much of its time as `duty_max` allows.
     pub over_duty: u64,
     /// Enlistments without a job.
     pub no_jobs: u64,
-    /// Asks to which the server did not respond in time, or with an error.
+    /// Requests to which the server did not respond in time, or responded with an error.
     pub unavailable: u64,
     /// The jobs, by their ids: those per second that a process has offered, and those by share that one has reported.
     pub jobs: Vec<JobStats>,
 }
 
-/// What all processes have reported of a job.
+/// The reports of all processes about a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
     /// The id of the job.
@@ -136,7 +136,7 @@ impl Operation for ReadStats {
     }
 }
 
-/// What has been read so far.
+/// The stats read so far.
 #[derive(Default)]
 struct Reading {
     stats: RecruiterStats,
@@ -154,7 +154,7 @@ impl Reading {
         self.jobs.entry(id.to_owned()).or_insert_with(job)
     }
 
-    /// A counter that this version does not know is left out.
+    /// A counter that this version does not know is ignored.
     fn count(&mut self, field: &str, count: u64) {
         let Some((id, counter)) = field.rsplit_once(':') else { return };
         if id.is_empty() {
@@ -179,7 +179,7 @@ impl Reading {
 
     fn count_enlistments(&mut self, name: &str, count: u64) {
         let stats = &mut self.stats;
-        // What is after a stop is no offer.
+        // Enlistments after a stop are not counted.
         let is_it = |why: &Why| why.name() == name && *why != Why::Stopped;
         let Some(why) = Why::ALL.into_iter().find(is_it) else { return };
         stats.enlisted += count;

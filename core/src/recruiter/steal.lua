@@ -1,4 +1,4 @@
--- The jobs of a recruiter; what every step of one begins with.
+-- The jobs of a recruiter: shared by all its steps.
 --
 -- KEYS[1] steal  hash: version -> the layout's; all -> {last fence, latest time seen, next ask}; j:<job> -> {next token,
 --   last grant, how often its rate is halved, next ask}; by cmsgpack, times in microseconds
@@ -15,7 +15,7 @@ end
 local time = redis.call('TIME')
 local CLOCK = time[1] * 1000000 + time[2]
 
--- A record of `count` numbers, nothing if there is none; or first an error.
+-- A record of `count` numbers, nothing if there is none; or an error as the first value.
 local function unpack_numbers(field, packed, count)
   if not packed then return end
   local is_packed, numbers = pcall(cmsgpack.unpack, packed)
@@ -27,8 +27,8 @@ local function unpack_numbers(field, packed, count)
   return nil, numbers
 end
 
--- What is known of all jobs, and of each of these, false for what is not known; or first an error. A job that is named
--- twice is one table.
+-- The state of all jobs together, and of each of these jobs, false for an unknown one; or an error as the first value.
+-- A job that is named twice has one table.
 local function read_jobs(ids)
   local fields = {'version', 'all'}
   for i, id in ipairs(ids) do
@@ -51,7 +51,7 @@ local function read_jobs(ids)
   return nil, all and {fence = all[1], latest = all[2], next = all[3]} or {fence = 0, latest = 0, next = 0}, jobs
 end
 
--- Gathers what keeps a job.
+-- Gathers the write that stores a job.
 local function keep_job(id, job)
   gather('HSET', STEAL, 'j:' .. id, cmsgpack.pack({job.tat, job.last, job.backoff, job.next}))
 end

@@ -19,7 +19,7 @@ fn recruiter() -> (Recruiter, Arc<ManualClock>) {
     let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
     let recruiter = client.recruiter("k");
     recruiter.set_duty_max(1.0).unwrap();
-    // What handlers say on purpose is not printed.
+    // Deliberate errors of handlers are not printed.
     recruiter.on_error(|_, _| {});
     (recruiter, clock)
 }
@@ -72,7 +72,7 @@ fn a_wait_is_the_time_to_the_next_token() {
     assert!(jobs.recruit(&offers, START + 1_000).granted.is_some());
 }
 
-/// The one that has waited longest in units of its own interval; the first in order if they are equal.
+/// It is the one that has waited longest in units of its own interval; the first in order if they are equal.
 #[test]
 fn the_job_that_has_waited_longest_is_granted() {
     let mut jobs = Jobs::default();
@@ -104,7 +104,7 @@ fn a_clock_that_is_set_back_gives_no_slice_more_and_holds_up_nobody() {
     assert_eq!(grants(&mut jobs, &of, [3_600 * second; 20]).len(), 5);
 }
 
-/// Each job is asked for as often as before, also one that another precedes.
+/// Each job is asked for as often as before, even one behind another.
 #[test]
 fn a_clock_that_is_set_back_lets_no_job_of_several_starve() {
     let mut jobs = Jobs::default();
@@ -145,7 +145,7 @@ fn no_more_slices_run_at_a_time_than_may() {
     let (first, second) = (fence(take(&mut jobs, 0).granted), fence(take(&mut jobs, 100).granted));
     assert!(second > first);
     let busy = take(&mut jobs, 200);
-    // It may be that a slot is free again when a lease is over.
+    // A slot may be free again when a lease is over.
     assert_eq!(
         (busy.granted, busy.is_busy, busy.wait),
         (None, true, Duration::from_micros(999_800))
@@ -308,7 +308,7 @@ fn a_handler_that_fails_is_told_and_not_called_again() {
     assert_eq!(*lock(&errors), expected);
 }
 
-/// P1, P2 and O5: what is dismissed asks nobody, and all reasons are counted.
+/// P1, P2 and O5: a dismissed enlistment does not ask the server, and all reasons are counted.
 #[test]
 fn a_paced_job_runs_at_its_rate() {
     let (recruiter, clock) = recruiter();
@@ -348,14 +348,14 @@ fn a_job_that_is_woken_runs_at_its_full_rate() {
     while backoff() < 3 {
         slices(1);
     }
-    // Once in eight seconds at the most.
+    // At most once in eight seconds.
     assert!(slices(32) <= 5);
     recruiter.wake("a").unwrap();
     recruiter.wake("unknown").unwrap();
     assert_eq!((backoff(), recruiter.stats().unwrap().jobs.len()), (0, 1));
 }
 
-/// What a host makes of a number below zero ends neither the slices nor the reports of others.
+/// A huge number of items, such as a host makes of a negative one, breaks neither slices nor reports.
 #[test]
 fn any_number_of_items_can_be_reported() {
     let (recruiter, _) = recruiter();
@@ -396,7 +396,7 @@ fn a_loop_wakes_when_its_client_is_closed() {
     std::thread::scope(|scope| {
         let run = scope.spawn(|| recruiter.run());
         for _ in 0..2 {
-            // It may not wait yet.
+            // It may not be waiting yet.
             while slices.recv_timeout(MS * 10).is_err() {
                 clock.advance(MS * 600_000);
             }
@@ -450,7 +450,7 @@ fn a_run_ends_when_it_is_stopped() {
     assert!(recruiter.stats().unwrap().jobs[0].worked >= 20);
 }
 
-/// An async handler waits for what it likes.
+/// An async handler may await anything.
 #[tokio::test]
 async fn an_async_handler_is_awaited() {
     let client = crate::connect("memory:").unwrap().to_async();
@@ -473,7 +473,7 @@ async fn an_async_handler_is_awaited() {
     assert_eq!(recruiter.enlist_within(MS).await.why, Why::Failed);
     assert_eq!(client.ick("done").reserve(10).await.unwrap().len(), 1);
 
-    // Of a future that is dropped the slice is aborted.
+    // The slice of a dropped future is aborted.
     recruiter.uninstall("a");
     let forever = |_| std::future::pending::<Handled>();
     recruiter.install(NewJob::new("b").share(1.0), forever).unwrap();

@@ -5,7 +5,7 @@ use super::{embedded, limits};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Adds ids, or gives those that are tracked already a new stamp.
+/// Adds ids, or gives a new stamp to those that are already tracked.
 #[derive(Clone, Debug)]
 pub struct Add {
     name: Name,

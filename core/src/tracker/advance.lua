@@ -1,4 +1,5 @@
--- Adds the ids of rows that were scanned, and moves the scan behind these rows; nothing if another scan moved it.
+-- Adds the ids of rows that were scanned, and moves the scan past these rows; changes nothing if another scan has moved
+-- it.
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1] after     the row after which these come, empty for the beginning
@@ -6,7 +7,7 @@
 -- ARGV[3] is_last   1 if no other rows come after them, else 0
 -- ARGV[4] round_us  how long a round lasts at least, in microseconds
 -- ARGV[5…] ids      0 to IDS_MAX
--- returns {1 if the scan was where it should be else 0, how many ids are new}
+-- returns {1 if the scan has moved past these rows else 0, how many ids are new}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local after, row, is_last, round = ARGV[1], ARGV[2], ARGV[3], whole(ARGV[4], ROUND_US_MAX)
 if not after or not row or #after > ROW_BYTES_MAX or #row > ROW_BYTES_MAX then
@@ -21,7 +22,7 @@ local ids = {unpack(ARGV, 5)}
 local failure, tracker = read_tracker()
 if failure then return failure end
 if tracker.row ~= after then
-  -- It may have been done before, by a call whose reply was lost.
+  -- An earlier call whose reply was lost may have moved the scan.
   return {row ~= '' and tracker.row == row and 1 or 0, 0}
 end
 

@@ -1,4 +1,4 @@
-//! Advance: add the ids of rows that were scanned, and go on behind them.
+//! Advance: add the ids of rows that were scanned, and move the scan past them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 /// What a scan did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scanned {
-    /// The rows that it went past; 0 if another scan did so first, and nothing was done.
+    /// The rows that it moved past; 0 if another scan did so first, in which case nothing was changed.
     pub rows: u64,
     /// The ids that were not tracked before.
     pub added: u64,
@@ -18,11 +18,11 @@ pub struct Scanned {
     pub more: bool,
 }
 
-/// Adds the ids of rows that were scanned, and moves the scan behind them; nothing if another scan has moved it.
+/// Adds the ids of rows that were scanned, and moves the scan past them; changes nothing if another scan has moved it.
 #[derive(Clone, Debug)]
 pub struct Advance {
     name: Name,
-    /// Where the scan should be; empty for the beginning.
+    /// The row at which the scan is expected; empty for the beginning.
     after: Box<str>,
     /// The last row; empty if there is none.
     row: Box<str>,
@@ -35,7 +35,7 @@ pub struct Advance {
 impl Advance {
     /// Advances a scan from `after`, which is empty for the beginning of the table, past these rows, each of which has
     /// an id, or an empty one for none. Fewer rows than `limit` are the last ones of the table: if the last round began
-    /// at least `round_min` ago, the next scan begins anew.
+    /// at least `round_min` ago, the next scan starts again at the beginning.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, rows and ids beyond their limits or of different
@@ -98,7 +98,7 @@ impl Operation for Advance {
         ["../step/commands.lua", "../step/numbers.lua", "tracker.lua", "advance.lua"]
     );
     type Output = Scanned;
-    /// A second run finds the scan behind the rows, and would say that no id is new.
+    /// A second run would find the scan past the rows, and report that no id is new.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
@@ -122,7 +122,7 @@ impl Operation for Advance {
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Scanned> {
         let (is_done, added) = state.step(context, |tracker, now, effects| {
             if tracker.row() != &*self.after {
-                // It may have been done before, by a call whose reply was lost.
+                // An earlier call whose reply was lost may have moved the scan.
                 return Ok((!self.row.is_empty() && tracker.row() == &*self.row, 0));
             }
             let row = if self.row.is_empty() { &self.after } else { &self.row };

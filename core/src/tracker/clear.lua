@@ -1,4 +1,4 @@
--- Removes all ids, and lets the scan begin anew.
+-- Removes all ids, and moves the scan to the beginning.
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- returns how many ids there were

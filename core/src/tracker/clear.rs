@@ -5,7 +5,7 @@ use super::name::Name;
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Removes all ids, and lets the scan begin anew; returns how many ids there were.
+/// Removes all ids, and moves the scan to the beginning; returns how many ids there were.
 #[derive(Clone, Debug)]
 pub struct Clear {
     name: Name,
@@ -33,7 +33,7 @@ impl Operation for Clear {
         ["../step/commands.lua", "../step/numbers.lua", "tracker.lua", "clear.lua"]
     );
     type Output = u64;
-    /// A second run could remove what was added since.
+    /// A second run could remove ids that were added since.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1…] ids  1 to IDS_MAX
--- returns {for each: 1 if it is, else 0}
+-- returns {for each id: 1 if it is tracked, else 0}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 if not are_ids(1, 1) then
   return invalid('there are not 1 to ' .. IDS_MAX .. ' ids of 1 to ' .. ID_BYTES_MAX .. ' bytes')

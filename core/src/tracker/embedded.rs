@@ -12,7 +12,7 @@ use crate::step::{
     self, ByteList, Constants, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp, constants,
 };
 
-/// What the embedded engine keeps for one queue tracker.
+/// The state of one queue tracker on the embedded engine.
 #[derive(Default)]
 pub struct State(Mutex<Tracker>);
 
@@ -23,12 +23,12 @@ pub(super) struct Tracker {
     ids: Timed<()>,
     /// The last stamp.
     stamp: Timestamp,
-    /// The stamp of ids that were sampled and not removed from since; 0 if there are none.
+    /// The stamp of the last sample while no removal has followed it; otherwise 0.
     sampled: Timestamp,
     /// The row that the next scan comes after; empty for the beginning.
     row: Box<str>,
     rounds: u64,
-    /// When a scan last came to the end.
+    /// When a scan last reached the end.
     round_us: Timestamp,
 }
 
@@ -42,11 +42,11 @@ effects! {
         /// The id has the last stamp.
         Id { id: &'a [u8] } = 2,
         Remove { id: &'a [u8] } = 3,
-        /// The stamp of the sample that was not removed from yet; 0 for none.
+        /// The stamp of the last sample while no removal has followed it; otherwise 0.
         Sampled { stamp: Timestamp } = 4,
         /// The row, and the end of the last round.
         Scan { row: &'a str, rounds: u64, round_us: Timestamp } = 5,
-        /// All of it is forgotten.
+        /// The whole state is removed.
         Clear = 6,
     }
 }
@@ -68,8 +68,7 @@ impl State {
         Ok(output)
     }
 
-    /// A step that panicked left no half of a change that a later step could trip over: each change of an id is
-    /// complete before the next begins.
+    /// A step that panicked left no partial change: each change of an id is complete before the next begins.
     fn lock(&self) -> MutexGuard<'_, Tracker> {
         sync::lock(&self.0)
     }
@@ -91,7 +90,7 @@ impl Tracker {
         (self.ids.len() - before) as u64
     }
 
-    /// Moves the scan behind a row, or to the beginning if that was the last one and the last round began long enough
+    /// Moves the scan past a row, or to the beginning if that was the last row and the last round began long enough
     /// ago.
     pub(super) fn advance(
         &mut self,
@@ -112,7 +111,7 @@ impl Tracker {
 
     /// The ids with the oldest stamps, which get a new one.
     pub(super) fn sample(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) -> Sample {
-        // One of those that were sampled last may be what made their check fail, and should not hold up the others.
+        // One of the ids sampled last may have made their check fail, and should not hold up the others.
         let limit = if self.sampled > 0 { 1 } else { limit };
         let oldest = self.ids.order_from(0).take(limit);
         let ids: Vec<Vec<u8>> = oldest.map(|(_, id)| id.to_vec()).collect();
@@ -144,7 +143,7 @@ impl Tracker {
         (before - self.ids.len()) as u64
     }
 
-    /// The ids whose stamps come after one; those of one stamp are not split.
+    /// The ids whose stamps come after `after`; ids with the same stamp are not split.
     pub(super) fn page(&self, after: Timestamp, limit: usize) -> Vec<Tracked> {
         let mut page: Vec<Tracked> = Vec::new();
         for (stamp, id) in self.ids.order_from(after + 1) {
@@ -165,7 +164,7 @@ impl Tracker {
         }
     }
 
-    /// Forgets all of it; returns how many ids there were.
+    /// Removes the whole state; returns how many ids there were.
     pub(super) fn clear(&mut self, effects: &mut Effects) -> u64 {
         let ids = self.ids.len() as u64;
         if !self.is_unused() {
@@ -175,7 +174,7 @@ impl Tracker {
         ids
     }
 
-    /// Larger than each before it, whatever the clock does.
+    /// Larger than every stamp before it, even if the clock is set back.
     fn next_stamp(&self, now: Timestamp) -> Timestamp {
         now.max(self.stamp + 1)
     }
@@ -210,7 +209,7 @@ impl Tracker {
         (self.row, self.rounds, self.round_us) = (row.into(), rounds, round_us);
     }
 
-    /// The last stamp alone is no use: without ids, nothing has an older one.
+    /// The last stamp alone does not count as use: without ids, nothing has an older one.
     fn is_unused(&self) -> bool {
         self.ids.is_empty() && self.sampled == 0 && self.row.is_empty() && self.rounds == 0
     }
@@ -375,22 +374,22 @@ mod tests {
         assert_eq!(rounds, [1, 1, 2, 2, 3]);
     }
 
-    /// A row of a program's database, its tracker, and programs in the middle of what they do.
+    /// A row of a program's database, its tracker, and programs between two of their steps.
     #[derive(Clone, Default)]
     struct World {
         tracker: Tracker,
         is_in_table: bool,
-        /// What the scan has read, and where it was.
+        /// Whether the scan has read the row.
         scanned: Option<bool>,
-        /// What each of two prunes has sampled, and whether it found no row.
+        /// The sample of each of two prunes, and whether the prune found no row.
         pruned: [(Sample, bool); 2],
     }
 
-    /// How many steps each program has left: the producer, one who does the work, the scan, and two prunes.
+    /// How many steps each program has left: the producer, the consumer, the scan, and two prunes.
     type Left = [u8; 5];
 
     impl World {
-        /// The next step of a program, of which it has this many left.
+        /// The next step of a program that has this many left.
         fn go_on(&mut self, program: usize, left: u8, inserts_first: bool) {
             let (now, none) = (100, &mut Effects::none());
             let mut id = ByteList::default();
@@ -413,7 +412,7 @@ mod tests {
             }
         }
 
-        /// In how many of all orders of what is left an id that has work is not tracked at the end.
+        /// In how many orders of the remaining steps an id with work is not tracked at the end.
         fn losses(&self, left: Left, inserts_first: bool) -> usize {
             if left == [0; 5] {
                 return usize::from(self.is_in_table && !self.tracker.contains(b"a"));
@@ -429,8 +428,8 @@ mod tests {
         }
     }
 
-    /// G1 and G2: in no order of the steps of a producer, one who does earlier work, a scan and two prunes is an id
-    /// forgotten that has work. A producer that adds its id before the row is there can lose it.
+    /// G1 and G2: in no order of the steps of a producer, a consumer of earlier work, a scan and two prunes is an id
+    /// with work lost. A producer that adds its id before the row is there can lose it.
     #[test]
     fn an_id_with_work_is_tracked_in_every_order_of_steps() {
         let tracked = || {

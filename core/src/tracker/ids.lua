@@ -1,9 +1,9 @@
--- Reads the ids whose stamps come after one, in the order of their stamps. Ids of one stamp are not split.
+-- Reads the ids whose stamps come after one, in the order of their stamps. Ids with the same stamp are not split.
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1] after  a stamp, 0 for the beginning
 -- ARGV[2] limit  ids, 1 to IDS_MAX; more, if the last ones have the same stamp
--- returns {id, stamp, for each}
+-- returns {for each: id, stamp}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local after, limit = whole(ARGV[1], INTEGER_MAX), whole(ARGV[2], IDS_MAX)
 if not after then return invalid('after is not a whole number') end

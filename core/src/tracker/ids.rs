@@ -1,4 +1,4 @@
-//! Ids: those that are tracked, page by page.
+//! Ids: the tracked ids, page by page.
 
 use super::name::Name;
 use super::{embedded, limits};
@@ -12,11 +12,11 @@ pub struct Tracked {
     /// The id.
     pub id: Vec<u8>,
     /// When it was last added, found by a scan, or checked, in microseconds since the Unix epoch. Only ids of one step
-    /// have the same.
+    /// have the same stamp.
     pub stamp: Timestamp,
 }
 
-/// Reads the ids whose stamps come after one, in the order of their stamps.
+/// Reads the ids whose stamps come after a given one, in the order of their stamps.
 #[derive(Clone, Debug)]
 pub struct ReadIds {
     name: Name,

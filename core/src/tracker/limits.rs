@@ -21,7 +21,7 @@ pub const LIMIT_DEFAULT: usize = 25;
 /// How long a round of scans lasts at least, by default.
 pub const ROUND_DEFAULT: Duration = Duration::from_secs(60);
 
-/// The longest time that a round can be made to last: 100 years.
+/// The longest `round_min`: 100 years.
 pub const ROUND_MAX: Duration = Duration::from_secs(3_155_760_000);
 
 /// Up to [`IDS_MAX`] ids.

@@ -80,8 +80,8 @@ impl<M: Mode> QueueTracker<M> {
         self.name.clone().map_err(|message| invalid(&*message))
     }
 
-    /// Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id that is tracked
-    /// already stays, also if a check that is under way finds no work for it.
+    /// Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id that is already
+    /// tracked stays, even if a check in progress finds no work for it.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no id or more than [`IDS_MAX`] and an id that is empty or above [`ID_BYTES_MAX`] bytes;
@@ -126,7 +126,7 @@ impl<M: Mode> QueueTracker<M> {
         self.client.run_then(self.name().map(ReadStats::of), |stats| stats.ids)
     }
 
-    /// How many ids are tracked, and how far the scan has come.
+    /// How many ids are tracked, and the position of the scan.
     ///
     /// # Errors
     /// `WRONG_TYPE` if the keys hold something else; `INCOMPATIBLE_VERSION` or `CORRUPT` if they cannot be read.
@@ -135,10 +135,10 @@ impl<M: Mode> QueueTracker<M> {
         self.client.run(self.name().map(ReadStats::of))
     }
 
-    /// A page of the ids whose stamps come after `after`, in the order of their stamps: first those that are checked
-    /// first. It has up to `limit` ids; or more, if the last ones have the same stamp. The next page comes after the
-    /// stamp of the last id of this one, and an empty page is the end. An id that is checked between two pages may be
-    /// on both.
+    /// A page of the ids whose stamps come after `after`, in the order of their stamps, which is the order in which
+    /// they are checked. It has up to `limit` ids, or more if the last ones have the same stamp. The next page comes
+    /// after the stamp of the last id of this one, and an empty page is the end. An id that is checked between two
+    /// pages may be on both.
     ///
     /// ```
     /// let tracker = millpond::connect("memory:")?.queue_tracker("orders");
@@ -158,7 +158,7 @@ impl<M: Mode> QueueTracker<M> {
         self.client.run(self.name().and_then(|name| ReadIds::of(name, after, limit)))
     }
 
-    /// Forgets all ids, and lets the next scan begin at the beginning; returns how many ids there were.
+    /// Removes all ids, and lets the next scan start at the beginning; returns how many ids there were.
     ///
     /// # Errors
     /// As [`stats`](Self::stats).
@@ -170,8 +170,8 @@ impl<M: Mode> QueueTracker<M> {
     }
 
     /// The first half of a scan, for programs that cannot give a function to [`scan`](Self::scan): the stats, whose
-    /// [`row`](TrackerStats::row) is the one after which the scan goes on. It changes nothing, and has the arguments of
-    /// the second half so that wrong ones are refused before the program reads any rows.
+    /// [`row`](TrackerStats::row) is the one after which the scan continues. It changes nothing, and takes the
+    /// arguments of the second half so that invalid ones are refused before the program reads any rows.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above [`IDS_MAX`], and a `round_min` above [`ROUND_MAX`]; otherwise as
@@ -207,9 +207,9 @@ impl<M: Mode> QueueTracker<M> {
         self.client.run(self.name().and_then(step))
     }
 
-    /// The first half of a prune, for programs that cannot give a function to [`prune`](Self::prune): the ids that
-    /// were checked longest ago, which get a new stamp. A single one, if the last sample was not followed by its
-    /// [`remove`](Self::remove).
+    /// The first half of a prune, for programs that cannot give a function to [`prune`](Self::prune): the ids that were
+    /// checked longest ago, which get a new stamp. It returns a single id if no [`remove`](Self::remove) has followed
+    /// the last sample.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above [`IDS_MAX`]; otherwise as [`stats`](Self::stats).
@@ -221,7 +221,7 @@ impl<M: Mode> QueueTracker<M> {
     }
 
     /// The second half of a prune: removes those of the sampled ids that have no work any more. One that was added,
-    /// scanned or sampled since stays. Call it also if there are none to remove, since that ends the sample.
+    /// scanned or sampled since stays. Call it even if there are none to remove, since that ends the sample.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that was not sampled and more than [`IDS_MAX`] ids; otherwise as
@@ -243,22 +243,24 @@ impl<M: Mode> QueueTracker<M> {
 }
 
 impl QueueTracker<Blocking> {
-    /// Reads a page of rows of your table by a function of yours, adds their ids, and remembers where to go on.
+    /// Reads a page of rows of your table through your function, adds their ids, and stores the position for the next
+    /// scan.
     ///
     /// The function gets the row after which the page begins, or `None` for the beginning of the table, and how many
-    /// rows to read. It returns the rows in their order: for each a text or a number that tells where it is, such as its
-    /// primary key, and its id, which is empty if the row has none to track. Fewer rows than `limit` are the last ones
-    /// of the table: then the next scan begins at the beginning, at most once in `round_min`, and otherwise waits
-    /// at the end for rows that are new. With a `round_min` of [`ROUND_MAX`] it stays there. Rows are compared by your database alone: a number comes back as text.
+    /// rows to read. It returns the rows in their order: for each its position, a text or a number such as its primary
+    /// key, and its id, which is empty if there is none to track. Fewer rows than `limit` are the last ones of the
+    /// table: then the next scan starts at the beginning, at most once per `round_min`, and otherwise stays at the end
+    /// and adds new rows. With a `round_min` of [`ROUND_MAX`] it always stays there. Only your database compares
+    /// positions: a number is passed back as text.
     ///
     /// # Errors
     /// The error of the function, in which case nothing was changed; `INVALID_ARGUMENT` for a limit of 0 or above
-    /// [`IDS_MAX`], a `round_min` above [`ROUND_MAX`], a row that is empty or above [`ROW_BYTES_MAX`] bytes, an id above
-    /// [`ID_BYTES_MAX`] bytes, more than [`IDS_MAX`] rows, and a full page that ends with the row after which it was to
-    /// begin; otherwise as [`add`](Self::add).
+    /// [`IDS_MAX`], a `round_min` above [`ROUND_MAX`], a row that is empty or above [`ROW_BYTES_MAX`] bytes, an id
+    /// above [`ID_BYTES_MAX`] bytes, more than [`IDS_MAX`] rows, and a full page that ends with the row after which it
+    /// should begin; otherwise as [`add`](Self::add).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done. The next scan goes on in either case.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done. The next scan continues in either case.
     pub fn scan<R: ToString, I: AsRef<[u8]>, E: Into<AnyError>>(
         &self,
         limit: usize,
@@ -270,7 +272,7 @@ impl QueueTracker<Blocking> {
         Ok(self.advance(after.unwrap_or_default(), rows, ids, limit, round_min)?)
     }
 
-    /// Checks the ids that were checked longest ago by a function of yours, and removes those that have no work any
+    /// Checks, through your function, the ids that were checked longest ago, and removes those that have no work any
     /// more.
     ///
     /// The function gets up to `limit` ids, and returns those of them for which nothing is queued any more. It is not
@@ -298,8 +300,8 @@ impl QueueTracker<Blocking> {
 }
 
 impl QueueTracker<Async> {
-    /// Reads a page of rows of your table by a function of yours, adds their ids, and remembers where to go on;
-    /// otherwise like [`scan`](QueueTracker::<Blocking>::scan) of a blocking tracker.
+    /// Reads a page of rows of your table through your function, adds their ids, and stores the position for the next
+    /// scan; otherwise like [`scan`](QueueTracker::<Blocking>::scan) of a blocking tracker.
     ///
     /// # Errors
     /// As [`scan`](QueueTracker::<Blocking>::scan) of a blocking tracker.
@@ -320,7 +322,7 @@ impl QueueTracker<Async> {
         Ok(self.advance(after.unwrap_or_default(), rows, ids, limit, round_min).await?)
     }
 
-    /// Checks the ids that were checked longest ago by a function of yours, and removes those that have no work any
+    /// Checks, through your function, the ids that were checked longest ago, and removes those that have no work any
     /// more; otherwise like [`prune`](QueueTracker::<Blocking>::prune) of a blocking tracker.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Remove: forget ids of a sample.
+//! Remove: stop tracking ids of a sample.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub struct Remove {
 }
 
 impl Remove {
-    /// Removes these ids of the ids that were `sampled` with this stamp.
+    /// Removes these ids, which are among the ids `sampled` with this stamp.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, more than [`IDS_MAX`](super::IDS_MAX) ids, an id that
@@ -54,7 +54,7 @@ impl Operation for Remove {
         ["../step/commands.lua", "../step/numbers.lua", "tracker.lua", "remove.lua"]
     );
     type Output = u64;
-    /// A second run removes nothing; but it would say so.
+    /// A second run removes nothing, and would report 0.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {

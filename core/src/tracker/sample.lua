@@ -1,5 +1,5 @@
--- Reads the ids whose stamps are oldest, and gives them a new one. A single one, if the ids that were sampled last have
--- not been removed from since: one of them may be what made that fail, and it should not hold up the others.
+-- Reads the ids with the oldest stamps, and gives them a new one. Reads a single id if no removal has followed the last
+-- sample: one of its ids may have made the check fail, and should not hold up the others.
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- ARGV[1] limit  ids, 1 to IDS_MAX

@@ -14,7 +14,7 @@ pub struct Sample {
     pub stamp: Timestamp,
 }
 
-/// Reads the ids whose stamps are oldest, and gives them a new one.
+/// Reads the ids with the oldest stamps, and gives them a new one.
 #[derive(Clone, Debug)]
 pub struct ReadSample {
     name: Name,
@@ -44,7 +44,7 @@ impl Operation for ReadSample {
         ["../step/commands.lua", "../step/numbers.lua", "tracker.lua", "sample.lua"]
     );
     type Output = Sample;
-    /// A second run would return others.
+    /// A second run would return other ids.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {

@@ -1,4 +1,4 @@
--- Reads how much is tracked, and how far the scan has come.
+-- Reads how many ids are tracked, and the position of the scan.
 --
 -- KEYS[1] tracker  KEYS[2] ids
 -- returns {ids, rounds, the oldest stamp or nil, the row of the scan or nil}

@@ -1,4 +1,4 @@
-//! Stats: how much is tracked, and how far the scan has come.
+//! Stats: how many ids are tracked, and the position of the scan.
 
 use std::sync::Arc;
 
@@ -23,21 +23,21 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// How much is tracked, and how far the scan has come.
+/// How many ids are tracked, and the position of the scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrackerStats {
     /// How many ids are tracked.
     pub ids: u64,
-    /// How often a scan has come to the end of the table and begun anew.
+    /// How often a scan has reached the end of the table and started again.
     pub rounds: u64,
-    /// The oldest stamp: when the id was last checked that is checked next, in microseconds since the Unix epoch.
-    /// `None` if nothing is tracked.
+    /// The oldest stamp, that of the id that is checked next, in microseconds since the Unix epoch. `None` if nothing
+    /// is tracked.
     pub oldest: Option<Timestamp>,
     /// The row that the next scan comes after; `None` if it begins at the beginning.
     pub row: Option<String>,
 }
 
-/// Reads how much is tracked, and how far the scan has come.
+/// Reads how many ids are tracked, and the position of the scan.
 #[derive(Clone, Debug)]
 pub struct ReadStats {
     name: Name,

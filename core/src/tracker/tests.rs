@@ -43,7 +43,7 @@ fn a_scan_that_another_one_has_overtaken_changes_nothing() {
     assert_eq!(advance("", "2"), Scanned { rows: 0, added: 0, more: true });
     assert_eq!((tracker.stats().unwrap().row.as_deref(), tracker.len().unwrap()), (Some("1"), 1));
     assert_eq!(advance("1", "2"), Scanned { rows: 1, added: 1, more: true });
-    // Other changes of the set are in nobody's way.
+    // Other changes of the set do not interfere.
     tracker.add(["9"]).unwrap();
     assert_eq!(advance("2", "3"), Scanned { rows: 1, added: 1, more: true });
 }
@@ -128,14 +128,14 @@ fn a_round_finds_what_the_one_before_missed() {
         (rows, added, more)
     };
     assert_eq!([found(scan(&rows)), found(scan(&rows))], [(3, 3, true), (3, 3, true)]);
-    // The end: it begins anew, since it never did before.
+    // The end: the scan starts again, since no round has ended before.
     assert_eq!(found(scan(&rows)), (0, 0, false));
     let stats = tracker.stats().unwrap();
     assert_eq!((stats.row, stats.rounds), (None, 1));
     // A row that was committed late, and another with a high number.
     rows = table(1..=8);
     assert_eq!([found(scan(&rows)), found(scan(&rows))], [(3, 1, true), (3, 0, true)]);
-    // At the end too early for another round: it waits there, and takes what is new.
+    // At the end too early for another round: the scan stays there, and adds new rows.
     assert_eq!([found(scan(&rows)), found(scan(&rows))], [(2, 1, false), (0, 0, false)]);
     rows.extend(table([9]));
     assert_eq!(found(scan(&rows)), (1, 1, false));
@@ -167,7 +167,7 @@ fn an_error_of_the_program_changes_nothing() {
     assert_eq!(failed.unwrap_err().to_string(), "no database");
     assert_eq!(tracker.stats().unwrap(), before);
 
-    // Not the same ids together again, since one of them may be why.
+    // Not the same ids together again, since one of them may be the reason.
     let mut checked = Vec::new();
     let mut prune = |fails: bool| {
         let pruned = tracker.prune(2, |ids| {

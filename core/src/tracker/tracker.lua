@@ -1,22 +1,22 @@
--- A queue tracker; what every step of one begins with.
+-- A queue tracker: shared by all its steps.
 --
--- KEYS[1] tracker  hash: version -> the layout's; stamp -> the last one; sampled -> the stamp of ids that were sampled
---   and not removed from since; row -> the last one that was scanned; rounds -> how often a scan came to the end, and
---   round_us -> when it last did
+-- KEYS[1] tracker  hash: version -> the layout's; stamp -> the last stamp; sampled -> the stamp of the last sample
+--   while no removal has followed it; row -> the last row that was scanned; rounds -> how often a scan reached the end,
+--   and round_us -> when it last did
 -- KEYS[2] ids      sorted set: id -> its stamp: when it was last added, scanned or sampled, in microseconds since the
---   Unix epoch; no two steps have the same
+--   Unix epoch; no two steps use the same stamp
 local TRACKER, IDS = KEYS[1], KEYS[2]
 local LAYOUT = 'tracker.v1'
 
 local time = redis.call('TIME')
 local NOW = time[1] * 1000000 + time[2]
 
--- A number as text; Lua's own form has fewer digits.
+-- A number as text; Lua's own format has fewer digits.
 local function digits(number)
   return string.format('%.0f', number)
 end
 
--- Whether ARGV[first] and those behind it are `min` to IDS_MAX ids.
+-- Whether ARGV[first] and the following arguments are `min` to IDS_MAX ids.
 local function are_ids(first, min)
   local count = #ARGV - first + 1
   if count < min or count > IDS_MAX then return false end
@@ -26,7 +26,7 @@ local function are_ids(first, min)
   return true
 end
 
--- What is kept beside the ids, with the next stamp; or first an error.
+-- The state beside the ids, with the next stamp; or an error as the first value.
 local function read_tracker()
   local failure, values = read('HMGET', TRACKER, 'version', 'stamp', 'sampled', 'rounds', 'round_us', 'row')
   if failure then return failure end
@@ -44,7 +44,7 @@ local function read_tracker()
   return nil, tracker
 end
 
--- Gathers what keeps a field.
+-- Gathers the write that stores a field.
 local has_version = false
 local function keep(field, value)
   if not has_version then gather('HSET', TRACKER, 'version', LAYOUT) end
@@ -52,7 +52,7 @@ local function keep(field, value)
   gather('HSET', TRACKER, field, value)
 end
 
--- Gathers what gives these ids the next stamp.
+-- Gathers the writes that give these ids the next stamp.
 local function stamp_ids(tracker, ids)
   local stamp = digits(tracker.next_stamp)
   for _, id in ipairs(ids) do

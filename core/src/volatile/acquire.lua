@@ -4,7 +4,7 @@
 -- ARGV[1] field
 -- ARGV[2] token
 -- ARGV[3] ttl_us  microseconds until the lock expires, from TTL_US_MIN
--- returns {1, fence}, or {0, microseconds until the lock expires that another token holds}
+-- returns {1, fence}, or {0, microseconds until the lock of another token expires}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local field, token, ttl = ARGV[1], ARGV[2], ttl_of(ARGV[3])
 local failure = check_term(field, token, ttl)

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Replies;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Whether a lock was taken: it has either a fence or the time that another holder has left.
+/// Whether a lock was taken: either its fence, or the time left to another holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acquired {
     /// The fence, if the token holds the lock now: higher than that of every earlier holder of a lock of this hash.

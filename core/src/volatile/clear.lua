@@ -1,4 +1,4 @@
--- Removes all fields, not the locks.
+-- Removes all fields, but not the locks.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- returns how many were live

@@ -41,7 +41,7 @@ impl Operation for Delete {
         ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "delete.lua"]
     );
     type Output = u64;
-    /// A second run could remove what others have set since.
+    /// A second run could remove fields that others have set since.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {

@@ -1,8 +1,8 @@
--- Reads which hashes of a shard of a family have something to remove, those first that have had it longest.
+-- Reads which hashes of a shard of a family have something to remove, the longest overdue first.
 --
 -- KEYS[1] due  sorted set: base -> when it has something to remove, or earlier
 -- ARGV[1] limit  hashes, 1 to DUE_HASHES_MAX
--- returns {{base, for each}, microseconds until the next has, nil if there is none}
+-- returns {{bases}, microseconds until the next hash has something to remove, nil if there is none}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
 local limit = whole(ARGV[1], DUE_HASHES_MAX)
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. DUE_HASHES_MAX) end

@@ -13,9 +13,9 @@ pub const DUE_HASHES_MAX: usize = 1_000;
 /// The hashes of a shard that have something to remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// Their bases, those first that have had it longest. On Redis some may have nothing any more.
+    /// Their bases, the longest overdue first. On Redis some may have nothing to remove any more.
     pub bases: Vec<Vec<u8>>,
-    /// How long until the next has; zero if it has something already, and `None` if there is none.
+    /// How long until the next hash has something to remove; zero if it already has, and `None` if there is none.
     pub next_in: Option<Duration>,
 }
 

@@ -24,7 +24,7 @@ use crate::step::{
     self, Constants, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp, constants,
 };
 
-/// What the embedded engine keeps for one volatile hash, or for a shard of a family of them.
+/// The state of one volatile hash, or of a shard of a family of them, on the embedded engine.
 #[derive(Default)]
 pub struct State(Mutex<Shard>);
 
@@ -32,16 +32,16 @@ pub struct State(Mutex<Shard>);
 struct Shard {
     /// The hash that is in no family.
     alone: Hash,
-    /// Those of the family, by their bases.
+    /// The hashes of the family, by their bases.
     hashes: HashMap<Key, Hash>,
     /// When each of them has something to remove.
     due: BTreeSet<(Timestamp, Key)>,
-    /// The latest time of a step. A thread that is stopped between the clock and the lock brings an earlier one.
+    /// The latest time of a step. A thread that is paused between reading the clock and taking the lock brings an
+    /// earlier one.
     latest: Timestamp,
 }
 
-/// The highest fence of all that hashes of this process have forgotten. A hash that has forgotten its own continues
-/// above it.
+/// The highest fence that any hash of this process has forgotten. A hash that has forgotten its own continues above it.
 static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Default)]
@@ -68,20 +68,21 @@ impl Held {
 pub(crate) const KIND: u8 = 7;
 
 effects! {
-    /// Effects say what changed, not what was asked, and their times are microseconds since the epoch, so that
+    /// Effects say what changed, not what was requested, and their times are microseconds since the epoch, so that
     /// replaying them needs no clock.
     enum Effect<'a> of "a volatile hash" {
         Set { field: &'a [u8], value: &'a [u8], expires: Timestamp } = 1,
         Touch { field: &'a [u8], expires: Timestamp } = 2,
         Remove { field: &'a [u8] } = 3,
-        /// The token holds the lock of the field, whose fence is the last one unless there is a higher one.
+        /// The token holds the lock of the field; its fence becomes the last fence unless that is higher.
         Lock { field: &'a [u8], token: &'a [u8], fence: u64, until: Timestamp } = 4,
         Unlock { field: &'a [u8] } = 5,
         /// The last fence; 0 for none.
         Fence { fence: u64 } = 6,
         /// All fields were removed.
         Clear = 7,
-        /// What follows in the record is of the hash of the shard with this base, not of the one that is in no family.
+        /// The following effects of the record are those of the hash with this base, not of the one that is in no
+        /// family.
         Base { base: &'a [u8] } = 8,
     }
 }
@@ -110,7 +111,7 @@ impl State {
         Ok(output)
     }
 
-    /// The bases of up to `limit` hashes that have something to remove, and how long until the next has.
+    /// The bases of up to `limit` hashes that have something to remove, and how long until the next hash has.
     pub(super) fn due(&self, limit: usize, now: Timestamp) -> (Vec<Vec<u8>>, Option<Duration>) {
         let mut shard = self.lock();
         let now = shard.now(now);
@@ -121,15 +122,15 @@ impl State {
         (bases, next.map(|(time, _)| remaining(*time, now)))
     }
 
-    /// A step that panicked left no half of a change that a later step could trip over: each change to the fields and
-    /// the locks is complete before the next begins.
+    /// A step that panicked left no partial change: each change to the fields and the locks is complete before the next
+    /// begins.
     fn lock(&self) -> MutexGuard<'_, Shard> {
         sync::lock(&self.0)
     }
 }
 
 impl Shard {
-    /// Changes a hash, which is there if it holds anything, and its place in the order of those that are due.
+    /// Changes a hash, which exists only while it holds anything, and its place in the order of due hashes.
     fn change<T>(&mut self, base: &[u8], change: impl FnOnce(&mut Hash) -> T) -> T {
         if base.is_empty() {
             return change(&mut self.alone);
@@ -203,7 +204,7 @@ impl Hash {
         self.fields.put(field, value.into(), expires);
     }
 
-    /// Changes when a field expires, which has to be there.
+    /// Changes the expiry of a field, which has to exist.
     pub(super) fn touch(&mut self, field: &[u8], expires: Timestamp, effects: &mut Effects) {
         effects.note(&Effect::Touch { field, expires });
         self.fields.touch(field, expires);
@@ -226,7 +227,7 @@ impl Hash {
         live
     }
 
-    /// Removes up to `limit` fields that have expired, those first that did so first.
+    /// Removes up to `limit` expired fields, in the order of expiry.
     pub(super) fn reap_fields(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) {
         for _ in 0..limit {
             let Some((_, field)) = self.fields.first_expired(now) else { break };
@@ -289,7 +290,7 @@ impl Hash {
         Acquired::locked(fence)
     }
 
-    /// Makes the lock of a field run for a full term again; returns whether the token holds it.
+    /// Renews the lock of a field for a full term; returns whether the token holds it.
     pub(super) fn renew(
         &mut self,
         field: &[u8],
@@ -357,7 +358,7 @@ impl Hash {
         }
     }
 
-    /// Removes up to `limit` locks that have expired, those first that did so first.
+    /// Removes up to `limit` expired locks, in the order of expiry.
     fn reap_locks(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) {
         for _ in 0..limit {
             let Some((_, field)) = self.locks.first_expired(now) else { break };
@@ -365,7 +366,8 @@ impl Hash {
         }
     }
 
-    /// Forgets the last fence once no lock is there and the clock alone makes the next one higher after a restart.
+    /// Forgets the last fence once there are no locks and the clock alone makes the next fence higher, even after a
+    /// restart.
     fn forget_fence(&mut self, now: Timestamp, effects: &mut Effects) {
         if self.locks.is_empty() && (1..now).contains(&self.last_fence) {
             FORGOTTEN.fetch_max(self.last_fence, Ordering::Relaxed);
@@ -375,9 +377,9 @@ impl Hash {
     }
 }
 
-/// Both.
+/// The fields and the locks.
 impl Hash {
-    /// Removes up to `limit` fields and locks that have expired, those first that did so first.
+    /// Removes up to `limit` expired fields and locks, in the order of expiry.
     pub(super) fn reap(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) -> Reaped {
         let mut reaped = Reaped::default();
         for _ in 0..limit {
@@ -401,7 +403,7 @@ impl Hash {
         reaped
     }
 
-    /// Writes all of it, with this base at the beginning of each record but the first.
+    /// Writes the whole hash, with this base at the beginning of each record but the first.
     fn snapshot(&self, base: &[u8], effects: &mut Effects, out: &mut dyn Snapshot) {
         let mut flush = |effects: &mut Effects| {
             if effects.flush(SNAPSHOT_BYTES, out) {
@@ -448,7 +450,7 @@ impl Hash {
             Effect::Unlock { field } => self.unlock(field, none),
             Effect::Fence { fence } => self.last_fence = fence,
             Effect::Clear => self.fields.clear(),
-            // It says of which hash the others are.
+            // It names the hash of the other effects.
             Effect::Base { .. } => {}
         }
         Ok(())

@@ -16,18 +16,19 @@ pub const SHARDS_MAX: u32 = 1_024;
 /// The number of shards of a family by default.
 pub const SHARDS_DEFAULT: u32 = 16;
 
-/// How many hashes a reap looks at, at least: some may have nothing to remove any more.
+/// The least number of hashes that a reap may visit: some may have nothing to remove any more.
 const HASHES_A_REAP: usize = 16;
 
 /// Many volatile hashes with names of their own, such as one for each user, that are reaped together; made by
 /// [`Client::volatile_hashes`].
 ///
-/// A family knows which of its hashes may have something to remove. So a reap does not look at the others, however many
+/// A family tracks which of its hashes may have something to remove, so that a reap skips the others, however many
 /// there are.
 ///
 /// The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie in one cluster slot. All
-/// programs have to give a family the same number of shards: with another one they do not see its hashes, and its
-/// locks do not exclude theirs. After a change of the number, reap the old shards with a family of the old number.
+/// programs have to give a family the same number of shards: a program with another number does not see the hashes of
+/// the others, and their locks do not exclude each other. After a change of the number, reap the old shards with a
+/// family of the old number.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -72,9 +73,9 @@ impl<M: Mode> VolatileHashes<M> {
         }
     }
 
-    /// Frees the memory of up to `limit` fields and locks that have expired. It looks at all shards, beginning with one
-    /// at random, and there only at hashes that may have something to remove: a step for each shard and each of these
-    /// hashes, of which it looks at no more than `limit`, or 16 if that is more. Repeat it while it says that there is
+    /// Frees the memory of up to `limit` fields and locks that have expired. It visits all shards, beginning with a
+    /// random one, and in them only hashes that may have something to remove, up to `limit` of them, or 16 if that is
+    /// more. Each shard and each of these hashes takes one step. Repeat it while it reports that there is
     /// [more](Reaped::more).
     ///
     /// # Errors
@@ -82,13 +83,13 @@ impl<M: Mode> VolatileHashes<M> {
     /// beyond its limit; otherwise the first error of a hash or a shard. The others are reaped all the same.
     ///
     /// # Delivery
-    /// After an error a part of it may have been done. It can be repeated: it finds what is left.
+    /// After an error a part of it may have been done. It can be repeated: it continues with the rest.
     pub fn reap(&self, limit: usize) -> M::Reply<Reaped> {
         M::call(self.clone().reap_shards(limit))
     }
 
     async fn reap_shards(self, limit: usize) -> Result<Reaped> {
-        // What is refused is refused as a reap.
+        // Invalid arguments are refused as those of a reap.
         let checked = Reap::check_limit(limit).and_then(|()| self.shard(0));
         if let Err(error) = checked {
             return M::step::<Reap>(&self.client, Err(error)).await;
@@ -100,7 +101,7 @@ impl<M: Mode> VolatileHashes<M> {
             if round.left > 0 && round.looks > 0 {
                 self.reap_shard(&shard, &mut round).await;
             } else {
-                // Only to tell whether there is more.
+                // Only to find whether there is more.
                 if let Some(due) = round.keep(M::step(&self.client, ReadDue::of(shard, 1)).await) {
                     let is_due = !due.bases.is_empty();
                     round.is_due(if is_due { Some(Duration::ZERO) } else { due.next_in });
@@ -112,7 +113,7 @@ impl<M: Mode> VolatileHashes<M> {
 
     /// Reaps the hashes of a shard that are due.
     async fn reap_shard(&self, shard: &Name, round: &mut Round) {
-        // Those that fail stay in front.
+        // Hashes that fail stay at the front.
         let mut failed = 0;
         loop {
             let limit = failed + HASHES_A_REAP;
@@ -148,18 +149,18 @@ impl<M: Mode> VolatileHashes<M> {
     }
 }
 
-/// What a reap of a family has done so far.
+/// The progress of a reap of a family.
 #[derive(Default)]
 struct Round {
     total: Reaped,
-    /// How many fields and locks may still be removed, and how many hashes looked at.
+    /// How many fields and locks may still be removed, and how many hashes visited.
     left: usize,
     looks: usize,
     error: Option<Error>,
 }
 
 impl Round {
-    /// The output of a step; of those that fail the first error is kept.
+    /// The output of a step; the first error of a step is kept.
     fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.error.get_or_insert(error)).ok()
     }

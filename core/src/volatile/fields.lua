@@ -1,4 +1,4 @@
--- Reads a page of the fields that are live, those first that expire first.
+-- Reads a page of the live fields, in the order of expiry.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] limit        fields, 1 to PAGE_MAX
@@ -6,8 +6,8 @@
 --                      for the first page
 -- ARGV[3] after_field  that field
 -- ARGV[4] omit_values  1 to leave out the values, else 0
--- returns {{field, expiry in microseconds, and its value unless values are left out, for each}}, with the expiry and
---   the field of the last one that was looked at behind if there are more; a page may have fewer fields than the limit
+-- returns {{for each: field, expiry in microseconds, and value unless values are omitted}}, followed by the expiry and
+--   the field of the last one examined if there are more; a page may have fewer fields than the limit
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
 local limit, after_us, after_field = whole(ARGV[1], PAGE_MAX), whole(ARGV[2], INTEGER_MAX), ARGV[3]
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to ' .. PAGE_MAX) end
@@ -18,13 +18,13 @@ if ARGV[4] ~= '0' and ARGV[4] ~= '1' then return invalid('omit_values is neither
 local failure = check_fields()
 if failure then return failure end
 
--- The rank of the first field behind the position, whose field may be gone. Scores are compared in microseconds, as
--- positions have them.
+-- The rank of the first field after the position, whose own field may no longer exist. Scores are compared in
+-- microseconds, the unit of positions.
 local function rank_behind()
   local score = redis.call('ZSCORE', ZSET, after_field)
   if score and micros(score) == after_us then return redis.call('ZRANK', ZSET, after_field) + 1 end
   local at = score_of(after_us)
-  -- Of the fields of that time, which are in the order of their bytes, a binary search.
+  -- A binary search among the fields with that expiry, which are in the order of their bytes.
   local low = redis.call('ZCOUNT', ZSET, '-inf', '(' .. at)
   local high = low + redis.call('ZCOUNT', ZSET, at, at)
   while low < high do
@@ -36,7 +36,7 @@ end
 
 local rank = redis.call('ZCOUNT', ZSET, '-inf', NOW_SCORE)
 if after_us then rank = math.max(rank, rank_behind()) end
--- One more than the page has, which tells whether there are more.
+-- One more than the page has, to see whether there are more.
 local run = redis.call('ZRANGE', ZSET, rank, rank + limit, 'WITHSCORES')
 local count = math.min(#run / 2, limit)
 local names, page = {}, {}

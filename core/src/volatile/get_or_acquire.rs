@@ -8,7 +8,7 @@ use super::name::Name;
 use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
-/// The value of a field, or else whether its lock was taken: exactly one of the three is there.
+/// The value of a field, or else whether its lock was taken: exactly one of the three is present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueOrLock {
     /// The value, if the field is live. Its lock was left as it is.

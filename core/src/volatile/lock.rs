@@ -1,4 +1,4 @@
-//! The lock of a field as its holder has it: renewed, and released at its end.
+//! The lock of a field in the hands of its holder: renewed until it is released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct FieldLock<M: Mode = Blocking> {
     lease: Arc<Lease<M, Grip>>,
 }
 
-/// What the steps of a holder name, and its fence.
+/// The arguments of a holder's steps, and its fence.
 #[derive(Clone)]
 struct Grip {
     name: Name,
@@ -90,7 +90,7 @@ impl<M: Mode> FieldLock<M> {
 
     /// Calls `then` when the lock is lost, to tell the work to stop; immediately if it is already lost. If the lock is
     /// released before that, `then` is dropped and not called. It is called on a thread that renewals wait for, so it
-    /// should hand over and return. In the child of a fork it is never called.
+    /// should only signal and return. In the child of a fork it is never called.
     pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
         self.lease.on_lost(then);
     }
@@ -135,7 +135,7 @@ impl<M: Mode> FieldLock<M> {
 impl<M: Mode> Drop for FieldLock<M> {
     fn drop(&mut self) {
         if self.lease.stop() {
-            // Nobody is left to tell if this fails; the lock then expires by itself.
+            // No caller is left to report an error to; the lock then expires by itself.
             self.hash.client.run_unattended(self.release_step());
         }
     }

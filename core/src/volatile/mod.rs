@@ -56,9 +56,9 @@ use name::Name;
 
 /// A hash whose fields expire, each at its own time, with a lock for each field; made by [`Client::volatile_hash`].
 ///
-/// It is for what may be computed again: caches, sessions, results of slow calls. A field that has expired is not read
-/// any more, to the microsecond, on the clock of the server. Its memory is freed later, by a [`reap`](Self::reap) or a
-/// little by each [`set`](Self::set).
+/// It is for data that can be computed again: caches, sessions, results of slow calls. No read returns a field that has
+/// expired, to the microsecond, on the clock of the server. Its memory is freed later, by a [`reap`](Self::reap), or in
+/// small parts by each [`set`](Self::set).
 ///
 /// A lock is named by a field and is independent of its value: with [`get_or_acquire`](Self::get_or_acquire) one caller
 /// computes a value that many ask for. The holder of a lock is known by its token: two callers with the same token are
@@ -279,9 +279,9 @@ impl<M: Mode> VolatileHash<M> {
     }
 
     /// A page of the fields that are live, in the order of expiry, and by their bytes if they expire at the same time.
-    /// Pages are not one snapshot: a field that is set or touched between two pages may be on both, and on neither if
-    /// it now expires sooner. Every other field is on one page. A page may have fewer fields than its limit and still
-    /// be followed by another one.
+    /// Pages are not one snapshot: a field that is set or touched between two pages may be on both, or on neither if it
+    /// now expires sooner. Every other field is on one page. A page may have fewer fields than its limit and still be
+    /// followed by another one.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`] and a position whose field is above
@@ -290,7 +290,7 @@ impl<M: Mode> VolatileHash<M> {
         self.client.run(self.name().and_then(|name| ReadFields::of(name, query)))
     }
 
-    /// How long a field is still live, or `None` if it is not live.
+    /// How long a field remains live, or `None` if it is not live.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -354,8 +354,8 @@ impl<M: Mode> VolatileHash<M> {
     }
 
     /// Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry, in one short step.
-    /// Repeat it while it says that there is [more](Reaped::more). No read returns what has expired, whether it is
-    /// removed or not.
+    /// Repeat it while it reports that there is [more](Reaped::more). No read returns an expired field, whether it has
+    /// been removed or not.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
@@ -376,7 +376,7 @@ impl<M: Mode> VolatileHash<M> {
     /// `INVALID_ARGUMENT` for a limit of 0 or above [`REAP_MAX`]; otherwise as [`stats`](Self::stats).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done. It can be repeated: it finds what is left.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done. It can be repeated: it continues with the rest.
     pub fn reap(&self, limit: usize) -> M::Reply<Reaped> {
         self.client.run(self.name().and_then(|name| Reap::of(name, limit)))
     }
@@ -387,9 +387,9 @@ impl<M: Mode> VolatileHash<M> {
     ///
     /// Each holder gets a higher fence than all before it in this hash. Only [`set_locked`](Self::set_locked) and
     /// [`set_and_release`](Self::set_and_release) check the lock where they write. For anything else that the lock
-    /// protects, pass the fence along and refuse a lower one than the last: a holder that was stopped for longer than
-    /// its `ttl` does not notice by itself. On servers with replicas a failover can lose a lock that was just taken.
-    /// The fence still grows, unless the clock of the new server is behind by more than what was lost.
+    /// protects, pass the fence along and refuse a fence lower than the last one: a holder that was paused for longer
+    /// than its `ttl` does not notice by itself. On servers with replicas a failover can lose a lock that was just
+    /// taken. The fence still grows, unless the clock of the new server is behind by more than what was lost.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a field above [`FIELD_BYTES_MAX`] bytes, a token that is empty or above
@@ -430,20 +430,18 @@ impl<M: Mode> VolatileHash<M> {
     }
 
     /// Takes the lock of a field if it is free, without waiting, and renews it until it is released; `None` if another
-    /// holder has it. `ttl` is how long the others wait if this process dies.
+    /// holder has it. `ttl` is how long other callers wait if this process dies.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been taken although nobody holds it; then it expires after
-    /// `ttl`.
+    /// After `CONNECTION_LOST` or `TIMEOUT` the lock may have been taken without a holder; then it expires after `ttl`.
     pub fn lock(&self, field: impl AsRef<[u8]>, ttl: Duration) -> M::Reply<Option<FieldLock<M>>> {
         FieldLock::acquire(self.clone(), field.as_ref(), ttl)
     }
 
-    /// Makes the lock of a field run for `ttl` from now; returns false and changes nothing if the token does not hold
-    /// it.
+    /// Renews the lock of a field for `ttl` from now; returns false and changes nothing if the token does not hold it.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).

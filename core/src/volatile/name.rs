@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 use crate::error::Result;
 use crate::step::{check_name, numbered_name, tagged_name};
 
-/// What the keys of a shard of a family begin with, as no hash outside of a family does, and what is behind its name.
+/// The prefix of the keys of a family's shard, which no hash outside a family has, and the suffix of the family's name.
 const FAMILY: &[u8] = b"vhashes:";
 const SHARD: &[u8] = b":shard";
 
-/// Makes the state of a shard on the embedded engine unlike any of a hash outside of a family, whose name has a tag by
-/// then: an empty one in front is none.
+/// Separates the state names of shards on the embedded engine from those of hashes outside a family: the latter always
+/// have a tag, and an empty one in front is not a tag.
 const NO_TAG: &[u8] = b"{}";
 
 /// The name of a volatile hash: in braces, unless it contains a {tag}, so that the keys lie in one cluster slot. All keys
@@ -20,9 +20,9 @@ const NO_TAG: &[u8] = b"{}";
 // Holds the bytes rather than a shared reference: threads that use one hash would contend for its reference count.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// The name of the state on the embedded engine, and of a hash in a family its base behind that.
+    /// The name of the state on the embedded engine; for a hash in a family, followed by its base.
     bytes: SmallVec<[u8; 48]>,
-    /// How many bytes of that are the name of the state, of a hash in a family.
+    /// For a hash in a family: how many of these bytes are the name of the state.
     shard_bytes: Option<usize>,
 }
 
@@ -32,36 +32,36 @@ impl Name {
         Ok(Self { bytes: tagged_name("the name", name, b"")?.into(), shard_bytes: None })
     }
 
-    /// A shard of the family `family`; it has a name, for the hashes in it.
+    /// A shard of the family `family`; the names of the hashes in it are made from it.
     pub(super) fn shard(family: &[u8], number: u32) -> Result<Self> {
         let shard = numbered_name("the name", family, number, SHARD, SHARD)?;
         let bytes = [NO_TAG, FAMILY, &shard].concat();
         Ok(Self { shard_bytes: Some(bytes.len()), bytes: bytes.into() })
     }
 
-    /// The hash in a shard that this is the name of, with a base of at least one byte.
+    /// A hash in the shard that this names, with a base of at least one byte.
     pub(super) fn hash(&self, base: &[u8]) -> Result<Self> {
         check_name("the base", base)?;
         let bytes = [self.as_bytes(), base].concat();
         Ok(Self { bytes: bytes.into(), ..*self })
     }
 
-    /// The name of the state on the embedded engine, which is one of a whole shard.
+    /// The name of the state on the embedded engine; a shard has one state.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.shard_bytes.unwrap_or(self.bytes.len())]
     }
 
-    /// What tells the hash in its shard; empty if it is in none.
+    /// The base that identifies the hash in its shard; empty outside a family.
     pub(super) fn base(&self) -> &[u8] {
         self.shard_bytes.map_or(&[], |bytes| &self.bytes[bytes..])
     }
 
-    /// The keys of the fields: their values and their expiries, and behind them the index of the shard.
+    /// The keys of the fields: their values and their expiries, followed by the index of the shard if there is one.
     pub(super) fn field_keys(&self) -> Vec<Arc<[u8]>> {
         self.with(&["map", "zset"])
     }
 
-    /// The keys of the fields and of the locks.
+    /// The keys of the fields and of the locks, followed by the index of the shard if there is one.
     pub(super) fn keys(&self) -> Vec<Arc<[u8]>> {
         self.with(&["map", "zset", "lock", "lockz", "meta"])
     }

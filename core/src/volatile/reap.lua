@@ -1,7 +1,7 @@
--- Removes fields and locks that have expired, those first that did so first, and fields without an expiry.
+-- Removes expired fields and locks, in the order of expiry, and fields without an expiry.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
--- ARGV[1] limit  fields and locks, 1 to REAP_MAX; and as many fields without an expiry
+-- ARGV[1] limit  fields and locks, 1 to REAP_MAX; and up to as many fields without an expiry
 -- returns {fields, locks, fields without an expiry, 1 if there is more to remove else 0, microseconds until the next
 --   expires or nil if there is none}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
@@ -14,7 +14,7 @@ if failure then return failure end
 local failure, locks = read_expired(LOCKZ, limit)
 if failure then return failure end
 
--- The next of each, two strings behind one another: name and score.
+-- The positions of the next field and the next lock, each of which is two strings: name and score.
 local field, lock = 1, 1
 for _ = 1, limit do
   local field_score, lock_score = fields[field + 1], locks[lock + 1]
@@ -33,7 +33,8 @@ if failure then return failure end
 forget_fence()
 
 -- If there are more values than expiries, some of the values have none, because the server has evicted the expiries.
--- These are looked for at random: a scan would have to begin each time with those that were found to have one.
+-- They are searched for at random: a scan would have to begin each time with the fields that are known to have an
+-- expiry.
 local orphans, sample_size = 0, math.max(10 * limit, 100)
 if redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) then
   local sample = redis.call('HRANDFIELD', MAP, sample_size)
@@ -49,7 +50,7 @@ if redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) then
   if failure then return failure end
 end
 
--- The same of locks: they are put back into their order, to be removed when they have expired.
+-- The same for locks: they are put back into the sorted set, to be removed when they have expired.
 local returned = 0
 if redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ) then
   local sample = redis.call('HRANDFIELD', LOCK, sample_size, 'WITHVALUES')
@@ -80,7 +81,7 @@ local more = next_in == 0 or orphans > 0 and redis.call('HLEN', MAP) > redis.cal
   returned > 0 and redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ)
 if more then next_in = 0 end
 if DUE then
-  -- A server whose memory is full lets a script add once it has removed.
+  -- A server whose memory is full lets a script add data after a command that removes data.
   redis.call('ZREM', DUE, BASE)
   if next_in then redis.call('ZADD', DUE, score_of(NOW + next_in), BASE) end
 end

@@ -1,4 +1,4 @@
-//! Reap: remove what has expired.
+//! Reap: remove expired fields and locks.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub const REAP_MAX: usize = 1_000;
 /// The number of fields and locks that a step removes by default.
 pub const REAP_DEFAULT: usize = 5;
 
-/// What a step removed, and what is left to remove.
+/// The number of fields and locks that a step removed, and whether there is more to remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaped {
     /// Fields that had expired.
@@ -26,11 +26,11 @@ pub struct Reaped {
     /// Whether there is more to remove now.
     pub more: bool,
     /// How long until there is something to remove: zero if there is already, and `None` if there is nothing at all.
-    /// Of a family it may be too early.
+    /// For a family it may be too early.
     pub next_in: Option<Duration>,
 }
 
-/// Removes fields and locks that have expired, those first that did so first.
+/// Removes expired fields and locks, in the order of expiry.
 #[derive(Clone, Debug)]
 pub struct Reap {
     name: Name,

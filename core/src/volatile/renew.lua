@@ -1,4 +1,4 @@
--- Makes the lock of a field run for a full term again, if the token holds it.
+-- Renews the lock of a field for a full term, if the token holds it.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- ARGV[1] field

@@ -8,7 +8,7 @@ use super::name::Name;
 use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
-/// Makes the lock of a field run for a full term again; returns false if the token does not hold it.
+/// Renews the lock of a field for a full term; returns false if the token does not hold it.
 #[derive(Clone, Debug)]
 pub struct Renew {
     term: Term,

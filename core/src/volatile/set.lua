@@ -1,7 +1,7 @@
 -- Sets fields and the time at which they expire; then removes up to two fields that have expired.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock, if fenced  KEYS[4] lockz, if fenced  KEYS[5] meta, if fenced
--- KEYS[6] due, if in a family; behind the others that there are
+-- KEYS[6] due, if in a family; after the other keys that are given
 -- ARGV[1] ttl_us      microseconds until the fields expire, from TTL_US_MIN
 -- ARGV[2] condition   always; absent for those that are not live, present for those that are
 -- ARGV[3] lock_field  the field of the lock that the caller holds; empty where the step is not fenced
@@ -57,8 +57,8 @@ for i, field in ipairs(fields) do
   end
 end
 if next(is_set) then lower_due(NOW + ttl) end
--- These are written before anything is removed, so that a server whose memory is full refuses new values. It removes
--- what has expired all the same, to have room the next time.
+-- The fields are written before anything is removed, so that a server whose memory is full refuses new values. Expired
+-- fields are removed even then, to have room the next time.
 local is_written, failure = pcall(write_all)
 if is_written and failure then return failure end
 local refusal = not is_written and failure
@@ -72,7 +72,7 @@ end
 if refusal then
   write_all()
   if type(refusal) == 'table' then return refusal end
-  -- Before Redis 7 it is a text that says where in the script it was, and names no code but that of this one.
+  -- Before Redis 7 the refusal is a text with the position in the script, and this is the only code that it names.
   local full = string.match(refusal, 'OOM .*')
   if full then return {err = full} end
   error(refusal, 0)

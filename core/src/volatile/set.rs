@@ -9,8 +9,7 @@ use crate::step::limits::{CallSize, first_of};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// How many fields that have expired a set removes, and how many locks an acquire, so that a hash that is used stays
-/// small.
+/// How many expired fields a set removes, and how many expired locks an acquire, so that a hash in use stays small.
 pub(super) const REAPED_MAX: usize = 2;
 
 /// Which fields a set writes.
@@ -26,7 +25,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether a field is written that is live or not.
+    /// Whether a field is written, given whether it is live.
     fn holds(self, is_live: bool) -> bool {
         match self {
             Condition::Always => true,
@@ -115,14 +114,14 @@ impl Set {
         Ok(Self { name, pairs: strings, ttl_us, condition: Condition::Always, lock: None })
     }
 
-    /// Which fields are written; each one is decided for itself. [`Condition::Always`] by default.
+    /// Which fields are written; the condition is checked for each field separately. [`Condition::Always`] by default.
     #[must_use]
     pub fn condition(self, condition: Condition) -> Self {
         Self { condition, ..self }
     }
 
-    /// Writes only if this token holds the lock of this field, which need not be among those that are written; and
-    /// releases the lock, if asked to. Otherwise the set fails with `LEASE_LOST` and changes nothing.
+    /// Writes only if this token holds the lock of this field, which need not be among the fields to write; then also
+    /// releases the lock if `is_released`. Otherwise the set fails with `LEASE_LOST` and changes nothing.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a field and a token beyond their limits.
@@ -156,7 +155,7 @@ impl Operation for Set {
     );
     /// For each field, whether it was set.
     type Output = Vec<bool>;
-    /// A second run would overwrite what others have set since.
+    /// A second run would overwrite fields that others have set since.
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {

@@ -1,4 +1,4 @@
--- Counts what a hash holds.
+-- Counts the fields and locks of a hash.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- returns {fields that are live, other fields, locks that are held}

@@ -134,7 +134,7 @@ fn only_live_fields_are_counted_and_listed() {
     assert_eq!(hash.fields(FieldQuery::new()).unwrap(), FieldPage::default());
 }
 
-/// V20 in part: what is removed, touched or set between two pages does not hide what stays.
+/// V20 in part: fields that are removed, touched or set between two pages do not hide those that stay.
 #[test]
 fn pages_skip_nothing_that_stays() {
     let (hash, clock) = hash();
@@ -309,7 +309,7 @@ fn the_same_token_gets_the_same_fence_and_a_full_term() {
     clock.advance(SECOND - US);
     assert!(hash.renew("a", "me", SECOND).unwrap());
     clock.advance(SECOND);
-    // It has expired: it is taken anew.
+    // The lock has expired and is taken anew.
     assert!(fence(hash.acquire("a", "me", SECOND).unwrap()) > first);
 }
 
@@ -506,7 +506,7 @@ fn a_lost_lock_refuses_its_late_holder() {
 /// K9 in part: a holder that does nothing keeps the lock.
 #[test]
 fn a_lock_is_renewed_while_it_is_held_and_released_on_drop() {
-    // A machine that stands still for two thirds of it loses it.
+    // A machine that stalls for two thirds of the term loses the lock.
     const TTL: Duration = Duration::from_secs(4);
     let hash = crate::connect("memory:").unwrap().volatile_hash("k");
     let lock = hash.lock("a", TTL).unwrap().unwrap();

@@ -1,4 +1,4 @@
--- Changes when a field expires, if it is live.
+-- Changes the expiry of a field, if it is live.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] field
@@ -11,7 +11,7 @@ if not ttl then return invalid('ttl_us is not a whole number from ' .. TTL_US_MI
 local failure, expiries = read_expiries({field})
 if failure then return failure end
 if not expiries[1] then return 0 end
--- A server whose memory is full lets a script add once it has removed.
+-- A server whose memory is full lets a script add data after a command that removes data.
 gather('ZREM', ZSET, field)
 gather('ZADD', ZSET, score_of(NOW + ttl), field)
 lower_due(NOW + ttl)

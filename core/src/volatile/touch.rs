@@ -7,7 +7,7 @@ use super::{embedded, limits};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Changes when a field expires, if it is live; returns whether it was.
+/// Changes the expiry of a field, if it is live; returns whether it was.
 #[derive(Clone, Debug)]
 pub struct Touch {
     name: Name,

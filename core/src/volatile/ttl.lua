@@ -1,4 +1,4 @@
--- Reads how long a field is still live.
+-- Reads how long a field remains live.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] field

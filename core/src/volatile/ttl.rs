@@ -1,4 +1,4 @@
-//! Ttl: how long a field is still live.
+//! Ttl: how long a field remains live.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::{embedded, limits};
 use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
-/// Reads how long a field is still live.
+/// Reads how long a field remains live.
 #[derive(Clone, Debug)]
 pub struct ReadTtl {
     name: Name,
@@ -15,7 +15,7 @@ pub struct ReadTtl {
 }
 
 impl ReadTtl {
-    /// Reads the time to live that is left of this field.
+    /// Reads the remaining time to live of this field.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long and a field above
@@ -37,7 +37,7 @@ impl Operation for ReadTtl {
         name,
         ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "ttl.lua"]
     );
-    /// What is left, in whole microseconds; `None` for a field that is not live.
+    /// The remaining time, in whole microseconds; `None` for a field that is not live.
     type Output = Option<Duration>;
     const IDEMPOTENT: bool = true;
 

@@ -1,17 +1,17 @@
--- The values and times of a volatile hash; what every step of one begins with.
+-- The values and times of a volatile hash: shared by all its steps.
 
--- The time to live that a text is, in microseconds.
+-- Parses a time to live in microseconds; returns nothing if it is invalid.
 local function ttl_of(text)
   local ttl = whole(text, TTL_US_MAX)
   return ttl and ttl >= TTL_US_MIN and ttl or nil
 end
 
--- Whether a text is a field.
+-- Whether a text can be a field.
 local function is_field(text)
   return text ~= nil and #text <= FIELD_BYTES_MAX
 end
 
--- A number of microseconds as a score. Its six digits are exact until the year 2242; Lua's own form has fewer.
+-- A number of microseconds as a score. Its six decimals are exact until the year 2242; Lua's own format has fewer.
 local function score_of(us)
   return string.format('%.6f', us / 1000000)
 end

@@ -9,7 +9,7 @@ use crate::runtime::random;
 /// The delays of an operation that is retried until a deadline.
 pub(crate) struct Retries {
     backoff: Backoff,
-    /// A wait without a limit has none.
+    /// `None` for a wait without a limit.
     deadline: Option<Instant>,
     before: u32,
 }
@@ -32,14 +32,14 @@ impl Retries {
     }
 }
 
-/// The work that a loop has given back for a short time because something else that it needs was held by others.
-/// Nothing here is behind a lock, so that the children of forks can use it.
+/// The jobs that a loop has postponed for a short time because others held something that they need. Nothing here is
+/// behind a lock, so that the children of forks can use it.
 pub(crate) struct Contention {
     backoff: Backoff,
-    /// How much later than recorded here the work may become available on the clock of a server.
+    /// How much later than recorded here a job may become available, by the clock of a server.
     slack: Duration,
     began: Instant,
-    /// How many jobs in a row.
+    /// How many jobs were postponed in a row.
     releases: AtomicU32,
     /// Until when the last of them is postponed, in milliseconds from `began`.
     until_ms: AtomicU64,
@@ -57,20 +57,20 @@ impl Contention {
         self.put_off(self.backoff.delay(before, random::quick()))
     }
 
-    /// A job is postponed for this time.
+    /// Records that a job is postponed for this time.
     pub(crate) fn put_off(&self, delay: Duration) -> Duration {
         let until = self.began.elapsed() + delay + self.slack;
         self.until_ms.fetch_max(until.as_millis() as u64, Ordering::Relaxed);
         delay
     }
 
-    /// What a job needed was free.
+    /// A job got everything that it needed.
     pub(crate) fn is_over(&self) {
         self.releases.store(0, Ordering::Relaxed);
     }
 
-    /// How long until all of that work is available again, if it was not at this time: a step that was sent then may
-    /// have been too early to find it, however late its result is handled.
+    /// How long until all postponed jobs are available again, if they were not at this time: a step that was sent then
+    /// may have been too early to find them, however late its result is handled.
     pub(crate) fn left(&self, at: Instant) -> Option<Duration> {
         let until = Duration::from_millis(self.until_ms.load(Ordering::Relaxed));
         let was_left = until > at.saturating_duration_since(self.began);

@@ -1,4 +1,4 @@
-//! How a worker's handler is run in Rust: on threads, or by one future.
+//! Runs a worker's handler in Rust: on threads, or in one future.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -12,7 +12,7 @@ use super::report::{Report, RunEvent};
 use super::settings::Settings;
 
 impl<J> Settings<J> {
-    /// Works on what `next` hands out until the run is over, on as many threads as the worker may use.
+    /// Works on the jobs from `next` until the run is over, on as many threads as the worker may use.
     pub(crate) fn run(
         &self,
         next: impl Fn() -> Result<Option<RunEvent<J>>> + Sync,

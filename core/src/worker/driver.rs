@@ -1,8 +1,8 @@
-//! What drives a run: takes jobs for its callers, up to a limit, and ends them in groups. It never calls a handler:
-//! threads, event loops and hosts ask for the next job and say how it ended.
+//! The driver of a run: takes jobs for its callers, up to a limit, and ends them in groups. It never calls a handler:
+//! threads, event loops and hosts ask for the next job and report how it ended.
 //!
-//! What a run holds and does next is decided by its [`Machine`]; here are the lock around it, the calls, the alarm and
-//! those that wait.
+//! The [`Machine`] decides what the run holds and does next; the driver adds the lock around it, the calls, the alarm
+//! and the waiting callers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -26,12 +26,12 @@ use crate::runtime::timer::{Scheduled, Timer};
 use crate::runtime::waiters::Handle;
 use crate::runtime::{fork, interrupt, random};
 
-/// How often one poll checks for what comes next. Each change asks for another check, and the reply of a step can
-/// itself be a change, without end: when the tokio budget of the polling task is used up, the reply is not ready but
-/// wakes the task immediately, and the budget is not renewed before that poll returns.
+/// How often one poll checks for the next item. Each change requires another check, and the reply of a step can itself
+/// be a change, without end: once the tokio budget of the polling task is used up, the reply is not ready but wakes the
+/// task immediately, and the budget is not renewed before that poll returns.
 const LOOKS_MAX: usize = 8;
 
-/// What a run hands out.
+/// An item that a run hands out.
 pub(crate) enum Item<Q: Queue> {
     /// A job to work on, and its number in the run.
     Job(u64, Arc<Q::Core>),
@@ -60,7 +60,7 @@ impl<Q: Queue> Drop for Place<Q> {
 pub(crate) struct Driver<Q: Queue> {
     queue: Arc<Q>,
     plan: Plan,
-    /// Used by one caller at a time: the one that was told to take jobs.
+    /// Used by one caller at a time, the one that takes jobs.
     takes: Mutex<PollLoop<Q::Source>>,
     state: Mutex<State<Q>>,
     changed: Condvar,
@@ -71,9 +71,10 @@ pub(crate) struct Driver<Q: Queue> {
 
 struct State<Q: Queue> {
     machine: Machine<Q>,
-    /// A thread sends ends, one step after the other: a call may call back before it returns.
+    /// A thread is sending ends, one step after the other: without this, a call that calls back before it returns would
+    /// recurse.
     is_sending: bool,
-    /// What wakes the loop while it waits for work.
+    /// The handle that wakes the loop while it waits for work.
     sleeper: Option<Handle>,
     /// Changes whenever waiting callers must check again.
     changes: u64,
@@ -81,15 +82,15 @@ struct State<Q: Queue> {
     alarm: Option<Alarm>,
 }
 
-/// When the machine is woken next, or earlier.
+/// The alarm that wakes the machine when it next needs it, or earlier.
 struct Alarm {
     at: Instant,
-    /// It keeps the run, which has ends to send that nobody else would.
+    /// It keeps the run alive, which has ends that nothing else would send.
     keeps: bool,
     _scheduled: Scheduled,
 }
 
-/// What is to be woken after a change, and dropped, with no lock.
+/// The callers to wake and the values to drop after a change, outside the lock.
 struct Woken<Q: Queue> {
     has_changed: bool,
     wakers: Vec<Waker>,
@@ -151,7 +152,7 @@ impl<Q: Queue> Driver<Q> {
         lock(&self.state).machine.counts()
     }
 
-    /// Feeds the machine, and does what is to be done then.
+    /// Feeds the machine, and performs the resulting actions.
     fn update<T>(self: &Arc<Self>, change: impl FnOnce(&mut Machine<Q>) -> T) -> T {
         let mut state = lock(&self.state);
         let output = change(&mut state.machine);
@@ -159,7 +160,7 @@ impl<Q: Queue> Driver<Q> {
         output
     }
 
-    /// Wakes those that wait, and does what is to be done.
+    /// Wakes the waiting callers, and performs the machine's actions.
     fn go_on(self: &Arc<Self>, mut state: MutexGuard<'_, State<Q>>) {
         let woken = self.woken(&mut state);
         let todo = state.machine.take_todo();
@@ -177,7 +178,7 @@ impl<Q: Queue> Driver<Q> {
         }
     }
 
-    /// What has to be woken by now.
+    /// Sets the alarm; returns the callers to wake now.
     fn woken(self: &Arc<Self>, state: &mut State<Q>) -> Woken<Q> {
         let keeps = state.machine.has_resting();
         let is_late = |at: Instant| match &state.alarm {
@@ -215,7 +216,7 @@ impl<Q: Queue> Driver<Q> {
         self.go_on(state);
     }
 
-    /// Does this, or returns the panic of a callback of the user, after which the run goes on.
+    /// Performs an action. Returns the panic of a user's callback, after which the run continues.
     fn perform(self: &Arc<Self>, todo: Todo<Q>) -> thread::Result<()> {
         let driver = self.clone();
         match todo {
@@ -250,7 +251,7 @@ impl<Q: Queue> Driver<Q> {
         self.update(|machine| machine.sent(Instant::now(), ended));
     }
 
-    /// Checks for what comes next, and drives the loop that takes jobs if no other caller does.
+    /// Checks for the next item, and drives the loop that takes jobs if no other caller does.
     fn look(self: &Arc<Self>, context: &mut Context<'_>) -> Look<Q>
     where
         Q::Mode: Drive,
@@ -269,7 +270,7 @@ impl<Q: Queue> Driver<Q> {
                 }
                 Next::Wait { is_idle } => {
                     if is_idle {
-                        // A listener is woken in place of another one.
+                        // A wake-up reaches one listener only; this one would take it from another.
                         lock(&self.takes).stop_listening();
                     }
                     return Look::Wait(changes);
@@ -283,7 +284,7 @@ impl<Q: Queue> Driver<Q> {
         }
     }
 
-    /// Drives the loop that takes jobs. Returns whether it did something; an interrupt is the caller's.
+    /// Drives the loop that takes jobs. Returns whether it did something, or an interrupt as an error.
     fn take(self: &Arc<Self>, room: usize, context: &mut Context<'_>) -> Result<bool>
     where
         Q::Mode: Drive,
@@ -321,7 +322,7 @@ impl<Q: Queue> Driver<Q> {
         cancelled.map_or(Ok(is_ready), Err)
     }
 
-    /// Ends a job of the run as its handler says. Nothing happens to a job that was given back, or that its handler has
+    /// Ends a job of the run as its handler says. Does nothing for a job that was given back, or that its handler has
     /// ended itself.
     pub(crate) fn end(
         self: &Arc<Self>,
@@ -346,7 +347,7 @@ impl<Q: Queue> Driver<Q> {
         }
     }
 
-    /// Whether the job has ended by its timeout, though its handler still works.
+    /// Whether the timeout has ended the job while its handler is still running.
     pub(crate) fn is_overdue(self: &Arc<Self>, number: u64) -> bool {
         self.is_own() && self.update(|machine| machine.check_limit(number, Instant::now()))
     }
@@ -381,7 +382,7 @@ impl<Q: Queue> State<Q> {
 }
 
 impl<Q: Queue<Mode = Blocking>> Driver<Q> {
-    /// What comes next, or `None` when the run is over. Any number of threads may wait here.
+    /// The next item, or `None` when the run is over. Any number of threads may wait here.
     pub(crate) fn next(self: &Arc<Self>) -> Result<Option<Item<Q>>> {
         self.check_process()?;
         loop {
@@ -404,7 +405,7 @@ impl<Q: Queue<Mode = Blocking>> Driver<Q> {
         }
     }
 
-    /// Begins the timeout of a job; an async handler is ended by that of its future.
+    /// Begins the timeout of a job. An async handler has the timeout of its future instead.
     fn limit(self: &Arc<Self>, number: u64) {
         if let Some(end) = self.plan.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
         {
@@ -414,7 +415,7 @@ impl<Q: Queue<Mode = Blocking>> Driver<Q> {
 }
 
 impl<Q: Queue<Mode = Async>> Driver<Q> {
-    /// What comes next, or `None` when the run is over.
+    /// The next item, or `None` when the run is over.
     pub(crate) fn poll_next(
         self: &Arc<Self>,
         context: &Context<'_>,
@@ -456,7 +457,7 @@ impl<Q: Queue> Drop for Driver<Q> {
         let unbegun = lock(&self.state).machine.take_unbegun();
         for job in unbegun {
             let queue = self.queue.clone();
-            // No handler has had it, and nobody is told.
+            // No handler has received it, and nothing is reported.
             drop(revoke(job, End::GivenBack, move |end: Ending<Q>| {
                 queue.send(vec![Sending::new(end)], |_| ());
             }));
@@ -486,7 +487,7 @@ impl<Q: Queue> Sender<'_, Q> {
 }
 
 impl<Q: Queue> Drop for Sender<'_, Q> {
-    /// After a panic another thread sends.
+    /// After a panic, another thread continues to send.
     fn drop(&mut self) {
         if !self.is_done {
             lock(&self.driver.state).is_sending = false;
@@ -494,8 +495,8 @@ impl<Q: Queue> Drop for Sender<'_, Q> {
     }
 }
 
-/// Calls back with the end of a job whose handler is told, if it is running, that the job is lost. Returns the panic
-/// of a callback of the user, which must not keep the job from its end.
+/// Tells a running handler that its job is lost, and calls back with the end of the job. Returns the panic of a user's
+/// callback, which must not prevent the end.
 fn revoke<Q: Queue>(
     job: Arc<Q::Core>,
     end: End<Q::Done>,

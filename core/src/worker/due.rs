@@ -1,4 +1,4 @@
-//! What a loop does from time to time.
+//! The periodic work of a loop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::step::time::is_set_back;
 #[derive(Default)]
 pub(crate) struct Due {
     next_ms: AtomicU64,
-    /// When that was set: what was set by a clock that was ahead is due.
+    /// When that was set. If the clock has been set back since, the work is due.
     set_us: AtomicU64,
 }
 
@@ -26,13 +26,13 @@ impl Due {
         }
     }
 
-    /// It is due after this time.
+    /// Makes it due after this time.
     pub(crate) fn put_off(&self, now: Duration, delay: Duration) {
         self.set_us.store(now.as_micros() as u64, Ordering::Relaxed);
         self.next_ms.store(after(now, delay), Ordering::Release);
     }
 
-    /// It is due after this time, if not earlier.
+    /// Makes it due after this time, if not earlier.
     pub(crate) fn bring_forward(&self, now: Duration, delay: Duration) {
         self.next_ms.fetch_min(after(now, delay), Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! How a job ends: made here from what its handler said, for all queues.
+//! How a job ends: made from the outcome of its handler, for all queues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::runtime::backoff::with_jitter;
 use crate::step::limits::RELEASE_DELAY;
 
-/// How a job is to end; `D` is what a handler returns that did its job.
+/// How a job is to end; `D` is the result of a successful handler.
 #[derive(Debug)]
 pub(crate) enum End<D> {
     /// It is done.
@@ -32,14 +32,14 @@ pub(crate) enum End<D> {
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) err: String,
-    /// When it is tried again, if not after the queue's backoff.
+    /// The delay of the next attempt, if it is not the queue's backoff.
     pub(crate) delay: Option<Duration>,
     /// It is an error of the handler, which did not ask for another attempt.
     pub(crate) is_error: bool,
 }
 
 impl<D> End<D> {
-    /// As the handler says; a job that is given back for no certain time is put off by a random one.
+    /// The end for the outcome of a handler; a job that is given back without a delay gets a random one.
     pub(crate) fn of(outcome: Result<D, Failure>, draw: u64) -> Self {
         let failed = |err, delay, is_error| Self::Failed(Failed { err, delay, is_error });
         match outcome {
@@ -54,7 +54,7 @@ impl<D> End<D> {
         }
     }
 
-    /// What is told of a job that ends so.
+    /// The kind and the text of the report on such an end.
     pub(crate) fn told(&self) -> (ReportKind, String) {
         match self {
             Self::Done(_) => (ReportKind::Done, String::new()),
@@ -66,7 +66,7 @@ impl<D> End<D> {
     }
 }
 
-/// The end of a job, ready to be sent, and what is told of it then.
+/// The end of a job, ready to be sent, and its report.
 pub(crate) struct Ending<Q: Queue> {
     pub(crate) job: Arc<Q::Core>,
     pub(crate) step: Q::Step,
@@ -85,12 +85,12 @@ impl<Q: Queue> Ending<Q> {
         Self { job, step, kind, text, refused: None }
     }
 
-    /// It has ended so.
+    /// The end has taken effect.
     pub(crate) fn done(self) -> Ended<Q> {
         Ended::Done(report::<Q>(self.kind, self.job, &self.text, self.refused))
     }
 
-    /// It cannot end any more.
+    /// The job can no longer end: it is lost.
     pub(crate) fn lost(self, error: Error) -> Ended<Q> {
         let text = error.to_string();
         Ended::Done(report::<Q>(ReportKind::Lost, self.job, &text, Some(error)))

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// Why a job was not done, for the handler of a worker. Any error converts to an [`Error`](Self::Error), and so does
-/// a text.
+/// Why a job was not done, for the handler of a worker. Any error and any text converts to an [`Error`](Self::Error).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The job failed for this reason: it is tried again after the worker's backoff, or put aside if this was the
@@ -31,8 +30,9 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
     }
 }
 
-/// What a handler may return: nothing, or a [`Result`] whose error is a [`Failure`] or converts to one. A handler of tasks
-/// may also return a [`Modification`](crate::tasks::Modification), in an [`Option`] or without, for which `D` stands.
+/// What a handler may return: nothing, or a [`Result`] whose error is a [`Failure`] or converts to one. A handler of
+/// tasks may also return a [`Modification`](crate::tasks::Modification), bare or in an [`Option`], for which `D`
+/// stands.
 pub trait Outcome<D> {
     /// How the job ends.
     ///

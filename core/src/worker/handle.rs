@@ -47,10 +47,10 @@ impl<Q: Queue<Mode = M>, M: Mode> Worker<Q, M> {
         self
     }
 
-    /// Sets how long a [`drain`](Self::drain) takes jobs: after this time it begins no other one, and returns when those
-    /// that are running have ended. For a slice of a recruiter, give it the time that the slice has left. By default it
-    /// goes on until nothing is available; for what the `rate` of a queue of events alone holds up, it waits. It does not
-    /// matter to [`run`](Self::run).
+    /// Sets how long a [`drain`](Self::drain) takes jobs: after this time it begins no more jobs, and returns when the
+    /// running ones have ended. In a slice of a recruiter, pass the time that the slice has left. By default a drain
+    /// continues until nothing is available, and waits for events that only the `rate` of their queue delays. It has no
+    /// effect on [`run`](Self::run).
     pub fn budget(mut self, budget: Duration) -> Self {
         self.settings.budget = Some(budget);
         self
@@ -64,29 +64,30 @@ impl<Q: Queue<Mode = M>, M: Mode> Worker<Q, M> {
     }
 
     /// How long a handler may run; without limit by default. After that the job has failed, and is tried again or put
-    /// aside. The future of an async handler is dropped. A handler on a thread cannot be ended: it finds that
-    /// [`Job::is_lost`], which it can check, or [`Job::time_left`]; its lease is no longer renewed, its late end is
-    /// refused and reported as lost, and it keeps its place of the worker's `concurrency` until it returns.
+    /// aside. The future of an async handler is dropped. A handler on a thread cannot be ended, but can check
+    /// [`Job::is_lost`] or [`Job::time_left`]; its lease is no longer renewed, its late end is refused and reported as
+    /// lost, and it counts towards the worker's `concurrency` until it returns.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self
     }
 
-    /// Also reports what went well: jobs that are done, given back or moved. For metrics.
+    /// Also reports jobs that are done, given back or moved. For metrics.
     pub fn tell_all(mut self, tell_all: bool) -> Self {
         self.settings.tell_all = tell_all;
         self
     }
 
-    /// Receives reports on what becomes of jobs in [`run`](Self::run): those that failed, were put aside or lost, or could
-    /// not end as the handler asked, and when the server becomes unreachable and responds again; with
-    /// [`tell_all`](Self::tell_all), all reports. By default these reports go to standard error, one line each.
+    /// Receives the reports of [`run`](Self::run): on jobs that failed, were put aside or lost, or could not end as the
+    /// handler asked, and on a server that becomes unreachable and responds again; with [`tell_all`](Self::tell_all),
+    /// all reports. By default these reports go to standard error, one line each.
     pub fn on_report(mut self, hook: impl Fn(&Report<Job<Q>>) + Send + Sync + 'static) -> Self {
         self.settings.on_report = Some(Arc::new(hook));
         self
     }
 
-    /// Starts a run, for a loop of your own that says how jobs end; [`run`](Self::run) is built on this. See [`Run`].
+    /// Starts a run, for a loop of your own that ends the jobs itself; [`run`](Self::run) is built on this. See
+    /// [`Run`].
     pub fn start(&self) -> Run<Q, M> {
         self.begin(false)
     }
@@ -116,8 +117,9 @@ impl<Q: Queue<Mode = M>, M: Mode> Worker<Q, M> {
 }
 
 impl<Q: Queue<Mode = Blocking>> Worker<Q, Blocking> {
-    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a [`Job`]
-    /// and says how it ends: see [`Run::end`]. A job that the handler has already ended is left as it is.
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a
+    /// [`Job`], and its result says how the job ends: see [`Run::end`]. A job that the handler has already ended is
+    /// left as it is.
     ///
     /// If the server is unreachable, the run keeps trying until it responds. Returns what the run did.
     ///
@@ -125,7 +127,7 @@ impl<Q: Queue<Mode = Blocking>> Worker<Q, Blocking> {
     /// A non-retryable error, such as `WRONG_TYPE` or `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
-    /// At least once. The job of a handler that panics comes again when its lease expires.
+    /// At least once. The job of a handler that panics is delivered again when its lease expires.
     pub fn run<R: Outcome<Q::Done>>(
         &self,
         handler: impl Fn(&Job<Q>) -> R + Sync,
@@ -136,10 +138,10 @@ impl<Q: Queue<Mode = Blocking>> Worker<Q, Blocking> {
     }
 
     /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that cron
-    /// starts. Where only the `rate` of a queue of events holds up what is ready, it waits for that.
+    /// starts. It waits for events that are ready and that only the `rate` of their queue delays.
     ///
     /// # Errors
-    /// Those of the connection too.
+    /// Those of `run`, and of the connection.
     pub fn drain<R: Outcome<Q::Done>>(
         &self,
         mut handler: impl FnMut(&Job<Q>) -> R,
@@ -174,7 +176,7 @@ impl<Q: Queue<Mode = Async>> Worker<Q, Async> {
     /// As `run` of a blocking worker.
     ///
     /// # Delivery
-    /// The jobs of a run whose future is dropped come again when their leases expire.
+    /// The jobs of a run whose future is dropped are delivered again when their leases expire.
     pub async fn run<R: Outcome<Q::Done>>(
         &self,
         handler: impl AsyncFn(&Job<Q>) -> R,
@@ -185,11 +187,11 @@ impl<Q: Queue<Mode = Async>> Worker<Q, Async> {
         Ok(run.counts())
     }
 
-    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did. Where only the `rate` of
-    /// a queue of events holds up what is ready, it waits for that.
+    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did. It waits for events
+    /// that are ready and that only the `rate` of their queue delays.
     ///
     /// # Errors
-    /// Those of the connection too.
+    /// Those of `run`, and of the connection.
     pub async fn drain<R: Outcome<Q::Done>>(
         &self,
         handler: impl AsyncFn(&Job<Q>) -> R,

@@ -50,9 +50,9 @@ impl<Q: Queue> Job<Q> {
     }
 
     /// Calls `then` when the lease is lost or a renewal has found that the job was cancelled, to tell the work to stop;
-    /// immediately if that has already happened. If the job has ended, or is dropped, before that, `then` is dropped and
-    /// not called. It is called on a thread that renewals wait for, so it should hand over and return. In the child of a
-    /// fork it is never called.
+    /// immediately if that has already happened. If the job has ended, or is dropped, before that, `then` is dropped
+    /// and not called. It is called on a thread that renewals wait for, so it should only signal and return. In the
+    /// child of a fork it is never called.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -80,8 +80,8 @@ impl<Q: Queue> Job<Q> {
 }
 
 impl<Q: Queue<Mode = Async>> Job<Q> {
-    /// The output of the handler's future, or how the job ends if it took too long or was lost before, which drops the
-    /// future.
+    /// The output of the handler's future; or, if it takes too long or the job is lost first, how the job ends. The
+    /// future is dropped then.
     pub(super) async fn within<T>(
         &self,
         handler: impl Future<Output = T>,

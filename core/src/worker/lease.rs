@@ -1,5 +1,5 @@
-//! What is held under a lease, and renewed on a native thread until it is given back or lost: off any event
-//! loop and any interpreter's lock, so a busy handler keeps it.
+//! A lease, which a native thread renews until it is given back or lost: outside any event loop and any interpreter's
+//! lock, so that a busy handler keeps it.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) fn check_length(lease: Duration) -> Result<()> {
     }
 }
 
-/// What a lease holds, and the steps that keep it.
+/// The leased item, and the steps that keep it.
 pub(crate) trait Held: Clone + Send + 'static {
     /// The step that renews it.
     type Renew: Operation;
@@ -35,12 +35,13 @@ pub(crate) trait Held: Clone + Send + 'static {
     /// that it is not.
     fn renewed(&mut self, output: <Self::Renew as Operation>::Output) -> bool;
 
-    /// Whether a renewal reported that the work is no longer wanted: the holder is told as if the lease were lost.
+    /// Whether a renewal reported that the work is no longer wanted; the holder is then notified as if the lease were
+    /// lost.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// Whether a renewal failed because what is held is elsewhere by now, where the next one finds it.
+    /// Whether a renewal failed because the leased item has moved to a place where the next renewal finds it.
     fn has_moved(_error: &Error) -> bool {
         false
     }
@@ -48,14 +49,14 @@ pub(crate) trait Held: Clone + Send + 'static {
     /// Receives the error of a renewal that failed and is tried again.
     fn failed<M: Mode>(&self, _client: &Client<M>, _error: &Error) {}
 
-    /// Looks up what is held after a renewal whose result was lost, and calls [`Lease::checked`]. By default a
+    /// Looks up the leased item after a renewal whose result was lost, and calls [`Lease::checked`]. By default a
     /// refusal is final.
     fn check<M: Mode>(lease: Arc<Lease<M, Self>>, _client: &Client<M>) {
         lease.checked(|_, _| Ok(false));
     }
 }
 
-/// What is told how the renewals of a lease go.
+/// An observer of a lease's renewals.
 pub(crate) trait Contact: Send + Sync {
     /// A renewal was done or refused; with an error it could not be sent, or its result was lost.
     fn renewed(&self, error: Option<&Error>);
@@ -76,11 +77,11 @@ pub(crate) struct State<H> {
     contact: Option<Weak<dyn Contact>>,
     /// The next renewal.
     next: Option<Scheduled>,
-    /// What waits for the result of the call in progress.
+    /// The callbacks that wait for the result of the call in progress.
     waiting: Vec<Box<dyn FnOnce(H) + Send>>,
-    /// What is called when the lease is lost; nothing once the holder no longer needs the lease.
+    /// The callbacks for the loss of the lease; `None` once the holder no longer needs the lease.
     on_lost: Option<Vec<Box<dyn FnOnce() + Send>>>,
-    /// The timer for the end of the term, if something is called then.
+    /// The timer for the end of the term, if there are such callbacks.
     expiry: Option<Scheduled>,
 }
 
@@ -91,7 +92,8 @@ impl<H> State<H> {
     }
 }
 
-/// A change of what is held, which lasts until this is dropped. A renewal that is refused in that time means nothing.
+/// A change of the leased item, which lasts until this is dropped. A renewal that is refused in that time does not end
+/// the lease.
 pub(crate) struct Change<M: Mode, H: Held>(Arc<Lease<M, H>>);
 
 impl<M: Mode, H: Held> Drop for Change<M, H> {
@@ -116,7 +118,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         })
     }
 
-    /// Renews what was taken by a step that was sent at this time.
+    /// Begins to renew an item that was taken by a step sent at this time.
     pub(crate) fn begin(
         client: WeakClient<M>,
         held: H,
@@ -183,7 +185,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         }
     }
 
-    /// Tells this how the renewals go.
+    /// Sets the observer of the renewals.
     pub(crate) fn watch_renewals(&self, contact: Weak<dyn Contact>) {
         self.lock().contact = Some(contact);
     }
@@ -218,7 +220,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         lock(&self.state)
     }
 
-    /// Begins a change of what is held.
+    /// Begins a change of the leased item.
     pub(crate) fn change(self: &Arc<Self>) -> Change<M, H> {
         self.lock().renewal.begin_change();
         Change(self.clone())
@@ -239,7 +241,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         is_first
     }
 
-    /// Ends the renewals, and calls back with the last version of what is held.
+    /// Ends the renewals, and calls back with the last version of the leased item.
     pub(crate) fn end(self: &Arc<Self>, then: impl FnOnce(H) + Send + 'static) {
         let mut state = self.lock();
         let next = state.next.take();
@@ -259,8 +261,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
         }
     }
 
-    /// Handles the result of a check. `handle` gets what is held and whether the lease was ended, and returns whether
-    /// the lease is held.
+    /// Handles the result of a check. `handle` gets the leased item and whether the lease was ended, and returns
+    /// whether the lease is held.
     pub(crate) fn checked(self: Arc<Self>, handle: impl FnOnce(&mut H, bool) -> Result<bool>) {
         let mut state = self.lock();
         let is_ended = state.is_ended();
@@ -295,7 +297,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         });
     }
 
-    /// Calls back those that wait for the result of a call, once it has arrived and needs no check.
+    /// Runs the callbacks that wait for the result of a call, once it has arrived and needs no check.
     fn settle(self: &Arc<Self>, mut state: MutexGuard<'_, State<H>>, next: Next) {
         let is_known = next != Next::Check;
         let waiting = if is_known { std::mem::take(&mut state.waiting) } else { Vec::new() };

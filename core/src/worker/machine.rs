@@ -1,16 +1,17 @@
-//! What a run holds and what it does next: a state machine without lock, clock or thread. It is fed with what happened
-//! and with the time. It says what comes next to those that ask ([`Machine::next`]), what is to be done
-//! ([`Machine::take_todo`], [`Machine::take_to_send`]), and when it must be woken ([`Machine::next_wake`]). The driver
-//! around it is in `driver.rs`; the states of a job are on the page of the module `worker`.
+//! The jobs of a run and its next actions: a state machine without lock, clock or thread. Its inputs are events and the
+//! time. It tells callers what to do next ([`Machine::next`]), and the driver which actions to perform
+//! ([`Machine::take_todo`], [`Machine::take_to_send`]) and when to wake it ([`Machine::next_wake`]). The driver around
+//! it is in `driver.rs`; the states of a job are on the page of the module `worker`.
 //!
 //! - One caller at a time takes jobs, as many as there is room for.
-//! - An end is sent immediately if none is being sent. Otherwise it is sent together with all ends that gather until
-//!   then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again while
-//!   the job is held.
-//! - While as many ends have no result as the run may hold jobs, no job begins: a kill repeats the jobs of such ends, and
-//!   a handler that is faster than the server would make them any number.
-//! - A suspect, which may be what ended the processes that had it, runs alone: the run takes nothing beside it, lets the
-//!   jobs that it holds end first, and takes more when the suspect has ended.
+//! - An end is sent immediately if none is being sent. Otherwise it waits, and is sent together with all ends gathered
+//!   by then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again
+//!   while the job is held.
+//! - No job begins while the number of ends without a result has reached the number of jobs that the run may hold: a
+//!   kill repeats the jobs of such ends, and a handler that is faster than the server would increase their number
+//!   without limit.
+//! - A suspect, which may have ended the processes that held it, runs alone: the run lets its other jobs end first,
+//!   takes nothing beside the suspect, and takes more jobs when the suspect has ended.
 //! - A handler on a thread cannot be ended from outside. After its timeout the run itself ends its job as a failure, so
 //!   that the lease is no longer renewed; the job's place stays taken until the handler returns, and its late end is
 //!   refused.
@@ -35,7 +36,7 @@ const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), most: Duratio
 /// How long an end is still retried after the deadline of a stop.
 const LAST: Duration = Duration::from_secs(2);
 
-/// What a machine has to know of the jobs of a queue.
+/// What a machine has to know about the jobs of a queue.
 pub(crate) trait Work: Send + Sync + 'static {
     /// A job that is held; a clone is the same job.
     type Job: Clone + Send + Sync + 'static;
@@ -45,7 +46,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// The most ends of one step.
     const ENDS_MAX: usize;
 
-    /// Whether the job is a suspect: it may be what ended the processes that had it.
+    /// Whether the job is a suspect: it may have ended the processes that held it.
     fn is_suspect(job: &Self::Job) -> bool;
 
     /// Whether its handler ended the job itself.
@@ -71,14 +72,14 @@ pub(crate) struct Plan {
     pub(crate) drains: bool,
     /// When it takes no more jobs.
     pub(crate) until: Option<Instant>,
-    /// What went well is reported too.
+    /// Jobs that are done, given back or moved are reported too.
     pub(crate) tells_all: bool,
     /// How long a handler may run.
     pub(crate) timeout: Option<Duration>,
 }
 
 impl Plan {
-    /// How many jobs it holds at most that have not ended, and how many ends may have no result when a job begins.
+    /// The limit on held jobs that have not ended, and on ends without a result when a job begins.
     fn most(&self) -> usize {
         self.concurrency.saturating_add(self.prefetch)
     }
@@ -90,26 +91,26 @@ pub(crate) struct Batch<J> {
     pub(crate) reports: Vec<Report<J>>,
 }
 
-/// What the loop that takes jobs did.
+/// The result of driving the loop that takes jobs.
 pub(super) enum Taken<J> {
     Batch(Batch<J>),
     /// Nothing is available, and the loop does not wait.
     Nothing,
     /// The step has no result yet.
     Pending,
-    /// It stopped because of the run: there is something else to do.
+    /// The run stopped it, because there is something else to do.
     HeldUp,
     Failed(Error),
 }
 
-/// What comes next for a caller.
+/// What a caller does next.
 pub(super) enum Next<J> {
     /// A job to work on, and its number in the run.
     Job(u64, J),
     Report(Report<J>),
     /// Take up to this many jobs; then [`Machine::took`].
     Take(usize),
-    /// Nothing before the next change. If `is_idle`, nothing will be taken any more.
+    /// Wait for the next change. If `is_idle`, no more jobs will be taken.
     Wait {
         is_idle: bool,
     },
@@ -117,15 +118,15 @@ pub(super) enum Next<J> {
     Over(Option<Error>),
 }
 
-/// What is to be done, beside the sending of ends.
+/// An action to perform, other than sending ends.
 pub(super) enum Todo<W: Work> {
-    /// Note that the work on a suspect begins; then [`Machine::begun`].
+    /// Record that the work on a suspect begins; then [`Machine::begun`].
     Begin(W::Job),
     /// Make the end that gives the job back; then [`Machine::add`].
     GiveBack(W::Job),
     /// Make the end of the job with this number, whose handler has taken too long; then [`Machine::add`].
     TimeOut(u64, W::Job),
-    /// Do what is left to do when nothing is held any more; then [`Machine::departed`].
+    /// Do the queue's final work, when nothing is held any more; then [`Machine::departed`].
     Depart,
 }
 
@@ -136,7 +137,7 @@ pub(crate) struct Sending<E> {
     overdue: Option<u64>,
     /// How often sending it has failed.
     tries: u32,
-    /// A result was lost, so it may have been done.
+    /// A result was lost, so the end may have taken effect.
     pub(super) is_unsure: bool,
 }
 
@@ -150,7 +151,7 @@ impl<E> Sending<E> {
         Self { overdue: Some(number), ..Self::new(end) }
     }
 
-    /// This end, which had this result.
+    /// Replaces the end, keeping the rest.
     pub(super) fn map<T>(self, end: impl FnOnce(E) -> T) -> Sending<T> {
         let Self { end: of, overdue, tries, is_unsure } = self;
         Sending { end: end(of), overdue, tries, is_unsure }
@@ -163,23 +164,23 @@ pub(crate) enum Ended<W: Work + ?Sized> {
     Done(Report<W::Job>),
     /// It must end in this way instead.
     Instead(W::Ending),
-    /// The connection failed with this error, and the same is to be sent again.
+    /// The connection failed with this error, and the same end is to be sent again.
     Again(W::Ending, Error),
 }
 
-/// The jobs of a run, the ends on their way, and what it knows of the server.
+/// The jobs of a run, the ends in progress, and the known state of the server.
 pub(super) struct Machine<W: Work> {
     plan: Plan,
     draws: Draws,
     /// Held, but not begun.
     ready: VecDeque<W::Job>,
-    /// Held, but to be begun when nothing else is.
+    /// Held, but begun only when nothing else is held.
     suspects: VecDeque<W::Job>,
     alone: Alone<W::Job>,
     running: BTreeMap<u64, Running<W::Job>>,
-    /// When the timeouts of running jobs are over.
+    /// When the timeouts of running jobs pass.
     limits: BTreeSet<(Instant, u64)>,
-    /// Jobs that have ended by their timeout, though their handlers still work.
+    /// Jobs that their timeouts have ended while their handlers are still running.
     overdue: BTreeMap<u64, Overdue<W::Job>>,
     numbers: u64,
     reports: VecDeque<Report<W::Job>>,
@@ -205,12 +206,13 @@ pub(super) struct Machine<W: Work> {
     todo: Vec<Todo<W>>,
     /// The ends of the next step.
     to_send: Option<Vec<Sending<W::Ending>>>,
-    /// Jobs that are not held any more: what is dropped with them may be a user's, and want the lock around this.
+    /// Jobs that are not held any more. They are dropped outside the lock around this, as a user's values in them may
+    /// need that lock.
     left: Vec<W::Job>,
     has_changed: bool,
 }
 
-/// How the taking of jobs goes.
+/// The state of taking jobs.
 #[derive(Default)]
 struct Takes {
     /// A caller drives the loop that takes jobs.
@@ -219,7 +221,8 @@ struct Takes {
     is_asking: bool,
     /// The last step found nothing, and nothing has ended since it was sent.
     is_dry: bool,
-    /// Something has ended since the step in progress was sent, so that step may have been too early to find it.
+    /// Something has ended since the step in progress was sent, so that step may have been too early to find newly
+    /// available work.
     is_stale: bool,
     /// Jobs cannot be taken because the server is unreachable: how often it was tried, and until when to wait.
     away: Option<(u32, Option<Instant>)>,
@@ -228,22 +231,22 @@ struct Takes {
 /// A job that is being worked on.
 struct Running<J> {
     job: J,
-    /// When its timeout is over.
+    /// When its timeout passes.
     limit: Option<Instant>,
 }
 
-/// A job whose timeout is over.
+/// A job whose timeout has passed.
 struct Overdue<J> {
     job: J,
-    /// Its handler still works.
+    /// Its handler is still running.
     is_working: bool,
     /// Its handler has ended it, after the timeout.
     is_late: bool,
-    /// The end that the timeout gave it has a result.
+    /// The end made by the timeout has a result.
     is_ended: bool,
 }
 
-/// Whether what a queue does at the end of a run has been done.
+/// The state of a queue's final work at the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Departure {
     NotBegun,
@@ -251,12 +254,12 @@ enum Departure {
     Done,
 }
 
-/// Whether a suspect has the run for itself.
+/// Whether a suspect has the run to itself.
 enum Alone<J> {
     No,
-    /// It is being noted that it begins, for this many times before in vain.
+    /// Its beginning is being recorded, after this many failures.
     Beginning(u32),
-    /// That failed so often, and is tried again at this time.
+    /// Recording it has failed this many times, and is tried again at this time.
     Resting(J, u32, Instant),
     /// It is held, or its end is being sent.
     Yes,
@@ -299,7 +302,7 @@ impl<W: Work> Machine<W> {
         self.counts
     }
 
-    /// What is to be done, in this order.
+    /// The actions to perform, in this order.
     pub(super) fn take_todo(&mut self) -> Vec<Todo<W>> {
         std::mem::take(&mut self.todo)
     }
@@ -313,7 +316,7 @@ impl<W: Work> Machine<W> {
         self.to_send.take()
     }
 
-    /// Jobs to be dropped, with no lock.
+    /// Jobs to be dropped outside the lock.
     pub(super) fn take_left(&mut self) -> Vec<W::Job> {
         std::mem::take(&mut self.left)
     }
@@ -323,12 +326,12 @@ impl<W: Work> Machine<W> {
         !self.resting.is_empty()
     }
 
-    /// Whether something has changed since this was called last, so that those that wait must ask again.
+    /// Whether something has changed since the last call, so that waiting callers must ask again.
     pub(super) fn take_change(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// Makes those that wait ask again.
+    /// Makes waiting callers ask again.
     pub(super) fn look_again(&mut self) {
         self.has_changed = true;
     }
@@ -347,7 +350,7 @@ impl<W: Work> Machine<W> {
         [until, away, begin, limit, ends, self.deadline].into_iter().flatten().min()
     }
 
-    /// Takes no more jobs once the time for that is over.
+    /// Stops taking jobs once the budget is used up.
     fn end_budget(&mut self, now: Instant) {
         if !self.is_closing && self.plan.until.is_some_and(|until| until <= now) {
             self.is_closing = true;
@@ -355,7 +358,7 @@ impl<W: Work> Machine<W> {
         }
     }
 
-    /// Does what was due by now.
+    /// Handles everything that is due by now.
     pub(super) fn wake(&mut self, now: Instant) {
         self.end_budget(now);
         if let Some((_, until)) = &mut self.takes.away
@@ -382,7 +385,7 @@ impl<W: Work> Machine<W> {
         self.go_on();
     }
 
-    /// What comes next for a caller.
+    /// What a caller does next.
     pub(super) fn next(&mut self, now: Instant) -> Next<W::Job> {
         self.end_budget(now);
         if let Some(report) = self.reports.pop_front() {
@@ -396,7 +399,7 @@ impl<W: Work> Machine<W> {
             return Next::Job(self.numbers, job);
         }
         if self.is_over() {
-            // An unreachable server is not waited for.
+            // The final work does not wait for an unreachable server.
             let is_reached = self.failed.is_none() && !self.outage.has_begun();
             match self.departure {
                 Departure::NotBegun if is_reached => {
@@ -464,8 +467,8 @@ impl<W: Work> Machine<W> {
         }
     }
 
-    /// Its handler has ended this job. Returns whether its end is wanted, which [`add`](Self::add) then takes: nothing
-    /// happens to a job that was given back.
+    /// The handler has ended this job. Returns whether to make its end and pass it to [`add`](Self::add): a job that
+    /// was given back needs none.
     pub(super) fn end(&mut self, number: u64, now: Instant) -> bool {
         self.check_limit(number, now);
         self.remove(number, true)
@@ -476,7 +479,8 @@ impl<W: Work> Machine<W> {
         self.remove(number, false);
     }
 
-    /// Ends the job if its timeout is over. Returns whether it has ended so, though its handler still works.
+    /// Ends the job if its timeout has passed. Returns whether its timeout has ended it while its handler is still
+    /// running.
     pub(super) fn check_limit(&mut self, number: u64, now: Instant) -> bool {
         let limit = self.running.get(&number).and_then(|running| running.limit);
         if let Some(limit) = limit.filter(|limit| *limit <= now)
@@ -527,7 +531,7 @@ impl<W: Work> Machine<W> {
     /// A job is over.
     fn ended(&mut self, mut report: Report<W::Job>, overdue: Option<u64>) {
         self.ending -= 1;
-        // No handler has raised anything that would tell of it.
+        // No handler has raised an error that would report it.
         if overdue.is_some() && report.kind == ReportKind::Retried {
             report.error = Some(Error::new(ErrorKind::Timeout, &*report.message));
         }
@@ -544,7 +548,7 @@ impl<W: Work> Machine<W> {
         }
     }
 
-    /// It was noted that the work on a suspect begins, or the error is retryable, or the job is lost.
+    /// Handles the result of recording that a suspect begins: success, a retryable error, or a lost job.
     pub(super) fn begun(&mut self, now: Instant, job: W::Job, result: Result<()>) {
         let tries = match self.alone {
             Alone::Beginning(tries) => tries,
@@ -558,7 +562,7 @@ impl<W: Work> Machine<W> {
             Err(error) if error.retry() != Retry::Never && !self.is_closing => {
                 self.alone = Alone::Resting(job, tries + 1, now + self.pause(tries));
             }
-            // Its end says that it is lost.
+            // Its end will report that it is lost.
             Err(_) => {
                 self.alone = Alone::Yes;
                 self.give_back(job);
@@ -572,7 +576,7 @@ impl<W: Work> Machine<W> {
         self.has_changed = true;
     }
 
-    /// Takes no more jobs, and gives back those that run at the deadline.
+    /// Takes no more jobs, and gives back those that are still running at the deadline.
     pub(super) fn stop(&mut self, now: Instant, deadline: Option<Instant>) {
         self.is_closing = true;
         self.deadline = deadline.filter(|deadline| *deadline > now);
@@ -582,7 +586,7 @@ impl<W: Work> Machine<W> {
         self.changed();
     }
 
-    /// Handles how the renewal of a lease went.
+    /// Handles the result of a lease's renewal.
     pub(super) fn renewed(&mut self, error: Option<&Error>) {
         let before = self.reports.len();
         match error {
@@ -609,7 +613,7 @@ impl<W: Work> Machine<W> {
         self.may_sleep() && !self.has_suspects()
     }
 
-    /// Whether the caller that takes jobs may wait for work, as nothing else is to be done.
+    /// Whether the caller that takes jobs may wait for work, as there is nothing else to do.
     pub(super) fn may_sleep(&self) -> bool {
         let has_job = !self.ready.is_empty() && self.may_begin();
         !self.is_closing && self.reports.is_empty() && !has_job
@@ -620,7 +624,7 @@ impl<W: Work> Machine<W> {
         self.go_on();
     }
 
-    /// Adds what is to be done now.
+    /// Adds the actions that are due now.
     fn go_on(&mut self) {
         if self.is_closing {
             for job in self.take_unbegun() {
@@ -670,7 +674,7 @@ impl<W: Work> Machine<W> {
     fn time_out(&mut self, number: u64) {
         let Some(Running { job, limit }) = self.running.remove(&number) else { return };
         if W::is_ended(&job) {
-            // Its handler ended it by itself, and may go on.
+            // Its handler ended it itself, and may still run.
             self.running.insert(number, Running { job, limit });
             return;
         }
@@ -683,7 +687,7 @@ impl<W: Work> Machine<W> {
         self.has_changed = true;
     }
 
-    /// Whether the job was running. Makes room for another one.
+    /// Removes a job, which makes room for another one. Returns whether it was running.
     fn remove(&mut self, number: u64, is_ending: bool) -> bool {
         if let Some(overdue) = self.overdue.get_mut(&number) {
             overdue.is_working = false;
@@ -722,7 +726,7 @@ impl<W: Work> Machine<W> {
         self.places() < self.plan.concurrency && self.ending < self.plan.most()
     }
 
-    /// How many handlers are at work.
+    /// How many handlers are running.
     fn places(&self) -> usize {
         self.running.len() + self.overdue.values().filter(|overdue| overdue.is_working).count()
     }
@@ -745,11 +749,12 @@ impl<W: Work> Machine<W> {
     /// How many jobs to take now.
     fn room(&self) -> usize {
         if self.is_closing || self.takes.is_dry || self.has_suspects() {
-            // A step in progress may still bring some.
+            // A step in progress may still return some.
             return usize::from(self.takes.is_asking);
         }
         let Plan { concurrency, prefetch, .. } = self.plan;
-        // If jobs run one at a time, an end comes before the next job, which may need the same documents.
+        // If jobs run one at a time, the end of one has its result before the next is taken, which may need the same
+        // documents.
         if concurrency == 1 && prefetch == 0 && self.ending > 0 {
             return 0;
         }
@@ -759,7 +764,7 @@ impl<W: Work> Machine<W> {
         }
     }
 
-    /// How long to wait before a step on a job that has failed so often with the connection is sent again.
+    /// How long to wait before a step on a job is sent again, after this many failures of the connection.
     fn pause(&mut self, tries: u32) -> Duration {
         let backoff = Backoff { most: AGAIN.most.min(self.plan.lease / 10), ..AGAIN };
         backoff.delay(tries, self.draws.next())
@@ -773,7 +778,7 @@ impl<W: Work> Machine<W> {
         let back = self.outage.reached(steps);
         self.reports.extend(back);
         if steps != Steps::Renewals && self.is_idle() {
-            // Nothing is left that is renewed.
+            // No lease is left to renew.
             let back = self.outage.reached(Steps::Renewals);
             self.reports.extend(back);
         }

@@ -1,13 +1,13 @@
 //! Whether the server can be reached, as the steps of a run see it: one report when an outage begins, and one when it
-//! is over, whatever the run was doing.
+//! is over, independent of what the run was doing.
 
 use super::report::{Report, ReportKind};
 use crate::error::{Error, ErrorKind};
 
-/// A kind of steps of a run, each of which may go to other servers than the others.
+/// A kind of steps of a run. Each kind may go to different servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Steps {
-    /// Those that take jobs.
+    /// Steps that take jobs.
     Takes,
     Renewals,
     Ends,
@@ -17,7 +17,7 @@ pub(super) enum Steps {
 pub(super) struct Outage {
     /// Which steps failed the last time, in the order of [`Steps`].
     fails: [bool; 3],
-    /// Of the outage that was reported: the kind of its first error, and how many steps have failed.
+    /// For the outage that was reported: the kind of its first error, and how many steps have failed.
     begun: Option<(ErrorKind, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! What each process of a fork has a copy of its own of.
+//! Values of which each process of a fork has its own copy.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use arc_swap::ArcSwapOption;
 use crate::runtime::fork;
 pub(crate) use crate::runtime::fork::generation;
 
-/// A value that the child of a fork makes anew. It reads no process id, as
-/// [`PerProcess`](crate::runtime::fork::PerProcess) does, so it is for what is read very often, and it relies on
+/// A value that the child of a fork makes anew. Unlike [`PerProcess`](crate::runtime::fork::PerProcess), it reads no
+/// process id, so it suits values that are read very often; it relies on
 /// [`after_fork_in_child`](fork::after_fork_in_child).
 pub(crate) struct PerFork<T>(ArcSwapOption<(u32, Arc<T>)>);
 

@@ -131,10 +131,10 @@ pub(crate) struct PollLoop<S: Source> {
     waiting: Waiting,
     /// The step in progress. A future that is dropped leaves it to the next one.
     asked: Option<Pending<S::Output>>,
-    /// Set by an error that the same step would meet forever.
+    /// Set by an error that each repetition of the step would return.
     is_over: bool,
     watch: Option<Weak<dyn Watch>>,
-    /// The watch said no.
+    /// The watch refused a step or a wait.
     is_held_up: bool,
 }
 
@@ -165,7 +165,7 @@ impl<S: Source> PollLoop<S> {
         self.is_held_up
     }
 
-    /// What the watch says, if there is one.
+    /// Whether the watch allows it, if there is one.
     fn is_allowed(&mut self, by: impl FnOnce(&dyn Watch) -> bool) -> bool {
         let watch = self.watch.as_ref().and_then(Weak::upgrade);
         self.is_held_up = watch.is_some_and(|watch| !by(&*watch));

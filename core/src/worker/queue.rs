@@ -1,4 +1,4 @@
-//! What a queue gives to its workers: where jobs come from, what keeps them, and how they end.
+//! The interface of a queue for its workers: how jobs are taken, kept and ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use crate::client::Mode;
 use crate::error::Result;
 
 /// The report on an end that could not be sent by the time the worker had to stop.
-const UNSENT: &str = "the server did not respond until the worker had to stop; the job comes again, unless it was done";
+const UNSENT: &str = "no reply arrived before the worker had to stop; the job is delivered again, unless it was done";
 
 /// The report on an end of a handler that took longer than its timeout.
 const LATE: &str = "its handler ended after the timeout, which had counted as a failure";
 
 /// What a worker works on: the tasks of some queues, the messages of a consumer, or the events of a queue.
 pub trait Workable {
-    /// What a handler returns that did its job: nothing, or for tasks a modification.
+    /// The result of a successful handler: nothing, or for tasks a modification.
     type Done: Send + 'static;
 }
 
 /// A queue as a run sees it.
 pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
     type Mode: Mode;
-    /// What a worker of this queue can be set to, beside what all workers have.
+    /// The settings of a worker of this queue, in addition to those of all workers.
     type Options: Clone + Send + Sync + 'static;
     /// Takes jobs.
     type Source: Source<Mode = Self::Mode, Item = Batch<Arc<Self::Core>>> + Room + Send;
-    /// The core of a job: what was taken, and its lease.
+    /// The core of a job: the taken item, and its lease.
     type Core: Send + Sync + 'static;
-    /// What the lease keeps, at its newest version.
+    /// The leased item, at its newest version.
     type Kept: Held;
     /// The part of a step that ends one job.
     type Step: Send + 'static;
-    /// What a step did with it.
+    /// The result of the step for that job.
     type Settled: Send + 'static;
 
     /// The most ends of one step.
@@ -48,7 +48,7 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
     /// The loop that takes jobs.
     fn takes(&self, options: &Self::Options, plan: &Plan) -> PollLoop<Self::Source>;
 
-    /// What a report calls the job.
+    /// The name of the job in a report.
     fn name(job: &Self::Core) -> String;
 
     fn lease(job: &Self::Core) -> &Arc<Lease<Self::Mode, Self::Kept>>;
@@ -56,8 +56,8 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
     /// Whether the job is a suspect.
     fn is_suspect(job: &Self::Core) -> bool;
 
-    /// Notes that a suspect begins, and calls back with an error that is retryable, or says that the job is lost. Until
-    /// then its lease may expire without being counted as a crash: it was not what ended the process.
+    /// Records that a suspect begins, and calls back; an error is retryable, or says that the job is lost. Before that,
+    /// the expiry of its lease is not counted as a crash, since the job cannot have ended the process.
     fn begin(
         self: &Arc<Self>,
         job: &Arc<Self::Core>,
@@ -69,7 +69,7 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
         false
     }
 
-    /// How the job ends, whose lease is no longer renewed.
+    /// The end of a job whose lease is no longer renewed.
     fn ending(job: Arc<Self::Core>, kept: Self::Kept, end: End<Self::Done>) -> Ending<Self>;
 
     /// Sends ends, and calls back with the result of each.
@@ -79,7 +79,7 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
         done: impl FnOnce(Vec<Sent<Self>>) + Send + 'static,
     );
 
-    /// What the result of an end means; if `is_unsure`, the end may have been done before this result.
+    /// What the result of an end means; if `is_unsure`, the end may have taken effect before this result.
     fn ended(
         self: &Arc<Self>,
         ending: Ending<Self>,
@@ -87,7 +87,7 @@ pub(crate) trait Queue: Workable + Clone + Send + Sync + 'static {
         is_unsure: bool,
     ) -> Ended<Self>;
 
-    /// The run is over and holds nothing: does what is left to do, then calls back.
+    /// The run is over and holds nothing: does the final work, then calls back.
     fn depart(&self, done: impl FnOnce() + Send + 'static) {
         done();
     }

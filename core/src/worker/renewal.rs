@@ -5,12 +5,12 @@
 //! - The interval is a third of the lease. The first renewal is due one interval after the lease was taken, each
 //!   later one an interval after the last successful one was sent.
 //! - A renewal that failed with a retryable error is tried again a tenth of the lease later.
-//! - A renewal that was refused while what is held was being changed is sent again after a few milliseconds:
+//! - A renewal that was refused while the leased item was being changed is sent again after a few milliseconds:
 //!   otherwise a holder that makes changes all the time would lose the lease.
 //! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. A lost lease stays lost
 //!   and is not renewed: its holder may have stopped working.
 //! - After a renewal whose result was lost, a later refusal may be due to a version that this renewal itself has
-//!   changed. So what is held is looked up before it is given up, and before its last version is used.
+//!   changed. So the leased item is looked up before it is given up, and before its last version is used.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use super::term::Term;
 use crate::error::Retry;
 
-/// How long to wait before a renewal is sent again that was refused while what is held was being changed.
+/// How long to wait before resending a renewal that was refused while the leased item was being changed.
 const DISTURBED_PAUSE: Duration = Duration::from_millis(10);
 
 /// The result of a renewal, or of a check.
@@ -37,18 +37,18 @@ pub(super) enum Outcome {
 pub(super) enum Next {
     /// Renew at this time.
     Renew(Instant),
-    /// Look up now what is held.
+    /// Look up the leased item now.
     Check,
     Nothing,
 }
 
-/// When the last version of what is held is known.
+/// When the last version of the leased item is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Now,
     /// When the call in progress has its result.
     Later,
-    /// When it has been looked up.
+    /// When the item has been looked up.
     AfterCheck,
 }
 
@@ -58,9 +58,9 @@ pub(super) struct Renewal {
     interval: Duration,
     /// A renewal or a check is in progress.
     is_busy: bool,
-    /// How many changes of what is held are in progress.
+    /// How many changes of the leased item are in progress.
     changes: usize,
-    /// What is held was being changed while the renewal was in progress.
+    /// The leased item was being changed while the renewal was in progress.
     is_disturbed: bool,
     /// The result of a renewal was lost: the versions may be higher than those known.
     is_unsure: bool,
@@ -106,7 +106,7 @@ impl Renewal {
                 Next::Renew(sent + self.interval)
             }
             Outcome::Refused if self.is_unsure => return Next::Check,
-            // What is held may have been newer than the renewal knew; its version is known by now, or will be
+            // The leased item may have been newer than the renewal knew; its version is known by now, or will be
             // shortly.
             Outcome::Refused if self.is_disturbed => {
                 Next::Renew(now + DISTURBED_PAUSE.min(self.term.length / 10))
@@ -149,7 +149,7 @@ impl Renewal {
         if self.is_ended { Next::Nothing } else { next }
     }
 
-    /// A change of what is held begins. Until it has ended, a refusal means nothing.
+    /// A change of the leased item begins. Until it has ended, a refusal does not end the lease.
     pub(super) fn begin_change(&mut self) {
         self.changes += 1;
         self.is_disturbed = true;
@@ -164,7 +164,7 @@ impl Renewal {
         !std::mem::replace(&mut self.is_ended, true)
     }
 
-    /// Ends the renewals, for a caller that needs the last version of what is held.
+    /// Ends the renewals, for a caller that needs the last version of the leased item.
     pub(super) fn end(&mut self) -> Known {
         self.stop();
         match (self.is_busy, self.is_unsure) {
@@ -270,7 +270,7 @@ mod tests {
             assert_eq!(case.renewal.handle_check(case.at(13), outcome), next);
             assert_eq!(case.is_lost(13), next == Next::Nothing);
             if next != Next::Nothing {
-                // What is not known yet is checked again.
+                // A version that is not known yet is checked again.
                 let refused = case.renew(16, 16, Outcome::Refused);
                 assert_eq!(refused == Next::Check, outcome == FAILED);
             }

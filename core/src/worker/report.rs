@@ -1,24 +1,24 @@
-//! What a run reports in addition to its jobs.
+//! The reports of a run.
 
 use std::fmt;
 
 use crate::error::{Error, ErrorKind};
 
-/// Where problems go that nobody asked for: to standard error, one line each.
+/// Prints a problem for which there is no hook to standard error, on one line.
 pub(crate) fn log(message: fmt::Arguments<'_>) {
     eprintln!("millpond: {message}");
 }
 
-/// What a run hands out.
+/// An item that a run hands out.
 #[derive(Debug)]
 pub enum RunEvent<J> {
     /// A job to work on.
     Job(J),
-    /// What became of another job, or of the server.
+    /// The outcome of another job, or a change of the server's state.
     Report(Report<J>),
 }
 
-/// What a worker reports: problems and, on request, what went well.
+/// A report of a worker: on a problem or, on request, on a success.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report<J> {
@@ -26,9 +26,9 @@ pub struct Report<J> {
     pub kind: ReportKind,
     /// The job that it happened to; `None` if it concerns the whole worker.
     pub job: Option<J>,
-    /// What to tell a person or an error tracker; for every trouble there is one. That of a job that was put aside has
-    /// the kind `DEAD_LETTER`; if the library refused the end of the job, its source says why. That of a handler on a
-    /// thread that took too long has the kind `TIMEOUT`.
+    /// The error for a person or an error tracker; every trouble has one. For a job that was put aside it has the kind
+    /// `DEAD_LETTER`; if the library refused the end of the job, its source says why. For a handler on a thread that
+    /// took too long it has the kind `TIMEOUT`.
     pub error: Option<Error>,
     /// The whole report in one line, for logs.
     pub message: String,
@@ -78,7 +78,7 @@ impl ReportKind {
         }
     }
 
-    /// What the report says of a job.
+    /// The text of the report on a job.
     pub(crate) fn told(self, text: &str) -> String {
         let what = match self {
             Self::Done => "is done",
@@ -94,12 +94,12 @@ impl ReportKind {
         format!("{what}{colon}{text}")
     }
 
-    /// Whether it is reported even if not everything is.
+    /// Whether it is reported even without `tell_all`.
     pub(crate) fn is_failure(self) -> bool {
         self == Self::Retried || self.is_trouble()
     }
 
-    /// The kind of the error of a report that has no other.
+    /// The kind of the error of a report without another error.
     fn error_kind(self) -> Option<ErrorKind> {
         match self {
             Self::Dead => Some(ErrorKind::DeadLetter),
@@ -136,8 +136,8 @@ impl<J> Report<J> {
         Self { kind, job: Some(job), error, message }
     }
 
-    /// Whether it needs attention: it is logged by default. Its kind [says so](ReportKind::is_trouble), or a handler on a
-    /// thread took longer than its `timeout`, of which nothing else tells.
+    /// Whether it needs attention: it is logged by default. Its kind [says so](ReportKind::is_trouble), or a handler on
+    /// a thread took longer than its `timeout`, which nothing else reports.
     pub fn is_trouble(&self) -> bool {
         let is_late = self.kind == ReportKind::Retried && self.error.is_some();
         is_late || self.kind.is_trouble()

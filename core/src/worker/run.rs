@@ -1,4 +1,4 @@
-//! The public run of a worker, for a loop of one's own.
+//! The public run of a worker, for a program's own loop.
 
 #![allow(
     private_bounds,
@@ -23,7 +23,7 @@ use crate::error::{Result, invalid};
 
 /// The jobs of a worker, for a loop of your own in place of [`Worker::run`](super::handle::Worker::run); made by
 /// [`Worker::start`](super::handle::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
-/// threads or tasks, and reports what became of them.
+/// threads or tasks, and reports their outcomes.
 pub struct Run<Q: Queue<Mode = M>, M: Mode>(Arc<Driver<Q>>);
 
 impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
@@ -39,7 +39,7 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
         self.0.plan().concurrency
     }
 
-    /// What has become of its jobs so far.
+    /// How many of its jobs have ended so far, and how.
     pub fn counts(&self) -> JobCounts {
         self.0.counts()
     }
@@ -47,14 +47,15 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
     /// Ends a job of this run with the outcome of its handler, and returns immediately; the result is reported. Does
     /// nothing for a job that the run has given back, or that the handler has ended itself.
     ///
-    /// - `Ok`: the job is done. A task is deleted, and a modification that the handler returned is applied with it in one
-    ///   step, to the newest versions of the task and of the documents that the job holds; if it changes the task, that is
-    ///   not deleted. A message is acknowledged, and deleted if the worker is set to do so. An event is deleted.
-    /// - `Err(failure)`: the job ends as the [`Failure`] says. What is tried again is delayed by the backoff, and put aside
-    ///   after its last attempt. A task or an event that was cancelled is deleted after any failure.
+    /// - `Ok`: the job is done. A task is deleted, and a modification that the handler returned is applied with it in
+    ///   one step, to the newest versions of the task and of the documents that the job holds; if it changes the task,
+    ///   the task is not deleted. A message is acknowledged, and deleted if the worker is set to do so. An event is
+    ///   deleted.
+    /// - `Err(failure)`: the job ends as the [`Failure`] says. A job that is tried again is delayed by the backoff, and
+    ///   put aside after its last attempt. A task or an event that was cancelled is deleted after any failure.
     ///
     /// A modification that is invalid, or refused because something that it depends on has changed, is a failure of the
-    /// handler: the task is given back immediately, which counts no attempt if only documents had changed.
+    /// handler: the task is given back immediately, and no attempt is counted if only documents had changed.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a job that is not from this run, and `FORKED` in the child of a fork.
@@ -68,7 +69,7 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
                 self.0.end(place.number, &job.core, outcome);
                 Ok(())
             }
-            _ => Err(invalid("the job is none of this run")),
+            _ => Err(invalid("the job is not from this run")),
         }
     }
 
@@ -84,8 +85,8 @@ impl<Q: Queue<Mode = M>, M: Mode> Run<Q, M> {
 }
 
 impl<Q: Queue<Mode = Blocking>> Run<Q, Blocking> {
-    /// The next job, or what became of one; `None` when the run is over. The call waits while there is no job, and
-    /// while `concurrency` jobs are running. Any number of threads may wait here.
+    /// The next job or report; `None` when the run is over. The call waits while there is no job, and while
+    /// `concurrency` jobs are running. Any number of threads may wait here.
     ///
     /// # Errors
     /// The non-retryable error that ended the run, for one of the callers; `CANCELLED` for an interrupt, after which
@@ -100,14 +101,14 @@ impl<Q: Queue<Mode = Blocking>> Run<Q, Blocking> {
         job: Job<Q>,
         handler: impl FnOnce(&Job<Q>) -> R,
     ) {
-        // It is a job of this run, so that only the child of a fork is refused.
+        // It is a job of this run, so only the child of a fork is refused.
         drop(self.end(&job, handler(&job).outcome()));
     }
 }
 
 impl<Q: Queue<Mode = Async>> Run<Q, Async> {
-    /// The next job, or what became of one; `None` when the run is over. The call is pending while there is no job,
-    /// and while `concurrency` jobs are running.
+    /// The next job or report; `None` when the run is over. The call is pending while there is no job, and while
+    /// `concurrency` jobs are running.
     ///
     /// # Errors
     /// The non-retryable error that ended the run, for one of the callers.

@@ -1,4 +1,4 @@
-//! The settings that the workers of all queues share, and how they run a handler.
+//! The settings that the workers of all queues share, and the time limit of a handler.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -59,7 +59,7 @@ impl<J> Settings<J> {
         }
     }
 
-    /// Passes on what a drain reports, which is not printed.
+    /// Passes a report of a drain to the hook; it is not printed.
     pub(crate) fn tell(&self, report: &Report<J>) {
         if let Some(hook) = &self.on_report {
             hook(report);
@@ -75,8 +75,9 @@ pub(crate) fn check_concurrency(jobs: usize) -> Result<()> {
     }
 }
 
-/// From how many expired leases on a job is a suspect, of those after which it is put aside: it was left twice, or the
-/// next time would be the last. Once is not enough, as one kill of a whole fleet would make it work on one job at a time.
+/// The number of expired leases from which a job is a suspect, given the number after which it is put aside: two, or
+/// one if the next expiry would be the last. One is not enough otherwise, as one kill of a whole fleet would make the
+/// fleet work on one job at a time.
 pub(crate) fn suspects_from(max_crashes: u32) -> u32 {
     if matches!(max_crashes, 1 | 2) { 1 } else { 2 }
 }
@@ -86,7 +87,7 @@ pub(crate) fn suspects_from(max_crashes: u32) -> u32 {
 pub(crate) struct TimeLimit(Option<(Instant, Duration)>);
 
 impl TimeLimit {
-    /// One that begins now.
+    /// A limit that begins now.
     pub(crate) fn begin(timeout: Option<Duration>) -> Self {
         let end = |timeout| Instant::now().checked_add(timeout).map(|end| (end, timeout));
         Self(timeout.and_then(end))
@@ -127,12 +128,12 @@ impl TimeLimit {
     }
 }
 
-/// How a job ends whose handler took longer than this.
+/// The end of a job whose handler took longer than this.
 pub(crate) fn too_late(timeout: Duration) -> Failure {
     Failure::Error(format!("timeout: it took longer than {timeout:?}"))
 }
 
-/// Whether something came; nothing ever comes once the sender is gone.
+/// Whether the signal was sent; it never is once the sender is dropped.
 fn is_sent(receiver: &mut Option<oneshot::Receiver<()>>, context: &mut Context<'_>) -> bool {
     let sent = receiver.as_mut().map(|receiver| Pin::new(receiver).poll(context));
     if let Some(Poll::Ready(_)) = sent {

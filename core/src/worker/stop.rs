@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::runtime::sync::lock;
 
-/// What can be stopped.
+/// A run that can be stopped.
 pub(crate) trait Stoppable: Send + Sync {
     /// Takes no more jobs, and after the deadline gives back those that are running; without a deadline it waits for
     /// them.
@@ -18,7 +18,7 @@ pub(crate) struct Stop(Mutex<Stopping>);
 
 #[derive(Default)]
 struct Stopping {
-    /// Set by the first stop, to its deadline.
+    /// The deadline of the last stop, if there was one.
     asked: Option<Option<Instant>>,
     runs: Vec<Weak<dyn Stoppable>>,
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a lease lasts, and the earliest time that it can have begun. Nothing here is behind a lock, so that its
+/// How long a lease lasts, and the earliest time at which it can have begun. Nothing here is behind a lock, so that its
 /// readers never wait, not even in the child of a fork.
 pub(super) struct Term {
     pub(super) length: Duration,
     pub(super) taken: Instant,
-    /// When the last renewal that succeeded was sent, in milliseconds from then: the term began at that
-    /// time or later.
+    /// When the last renewal that succeeded was sent, in milliseconds from `taken`: the term began at that time or
+    /// later.
     renewed_ms: AtomicU64,
     /// A renewal was refused.
     is_refused: AtomicBool,
@@ -24,8 +24,7 @@ impl Term {
         Self { length, taken, renewed_ms: AtomicU64::new(0), is_refused, is_revoked }
     }
 
-    /// Whether the lease is lost to those who work under it, because another holder may have it or because it is
-    /// given back.
+    /// Whether the lease is lost to its holder, because another holder may have it or because it is given back.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.is_revoked.load(Ordering::Acquire) || self.is_gone(now)
     }

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Whether a lock was taken: it has either a fence or the time that another holder has left.
+ * Whether a lock was taken: either its fence, or the time left to another holder.
  */
 final class Acquired
 {

@@ -14,7 +14,7 @@ final class Duty
      * @param bool        $recruited whether a slice ran and found something to do
      * @param string|null $job       the job whose slice ran, if one did
      * @param float       $took      how long in seconds the slice took
-     * @param Why         $why       what became of the slice, or why none ran
+     * @param Why         $why       the outcome of the slice, or why none ran
      */
     public function __construct(
         public readonly bool $recruited,

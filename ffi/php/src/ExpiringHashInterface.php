@@ -146,7 +146,7 @@ interface ExpiringHashInterface
     /**
      * A page of the fields that are live, in the order of expiry, and by their bytes if they expire at the
      * same time. Pages are not one snapshot: a field that is set or touched between two pages may be on
-     * both, and on neither if it now expires sooner. Every other field is on one page. A page may have fewer
+     * both, or on neither if it now expires sooner. Every other field is on one page. A page may have fewer
      * fields than its limit and still be followed by another one.
      *
      *     $pages = Millpond::connect('memory:')->volatileHash('pages');
@@ -230,11 +230,11 @@ interface ExpiringHashInterface
 
     /**
      * Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry, in one
-     * short step. Repeat it while it says that there is `more`. No read returns what has expired, whether it
-     * is removed or not.
+     * short step. Repeat it while it reports that there is `more`. No read returns an expired field, whether
+     * it has been removed or not.
      *
-     * After ConnectionLostException or TimeoutException it may have been done. It can be repeated: it finds
-     * what is left.
+     * After ConnectionLostException or TimeoutException it may have been done. It can be repeated: it
+     * continues with the rest.
      *
      *     $clock = new ManualClock();
      *     $pages = Millpond::connect('memory:', clock: $clock)->volatileHash('pages');
@@ -258,9 +258,9 @@ interface ExpiringHashInterface
      *
      * Each holder gets a higher fence than all before it in this hash. Only setLocked() and setAndRelease()
      * check the lock where they write. For anything else that the lock protects, pass the fence along and
-     * refuse a lower one than the last: a holder that was stopped for longer than its `ttl` does not notice
-     * by itself. On servers with replicas a failover can lose a lock that was just taken. The fence still
-     * grows, unless the clock of the new server is behind by more than what was lost.
+     * refuse a fence lower than the last one: a holder that was paused for longer than its `ttl` does not
+     * notice by itself. On servers with replicas a failover can lose a lock that was just taken. The fence
+     * still grows, unless the clock of the new server is behind by more than what was lost.
      *
      * After ConnectionLostException or TimeoutException the token may hold the lock. Acquiring it again with
      * the same token is safe and returns the same fence.
@@ -293,8 +293,8 @@ interface ExpiringHashInterface
     public function getOrAcquire(string $field, string $token, float $ttl): ValueOrLock;
 
     /**
-     * Makes the lock of a field run for `ttl` from now; returns false and changes nothing if the token does
-     * not hold it.
+     * Renews the lock of a field for `ttl` from now; returns false and changes nothing if the token does not
+     * hold it.
      *
      * After ConnectionLostException or TimeoutException it may have been done; renewing again is safe.
      *

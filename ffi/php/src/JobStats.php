@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What all processes have reported of a job.
+ * The reports of all processes about a job.
  */
 final class JobStats
 {

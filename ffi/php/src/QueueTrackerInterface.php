@@ -13,17 +13,17 @@ use Millpond\Exception\CorruptException;
 interface QueueTrackerInterface
 {
     /**
-     * Reads a page of rows of your table by a function of yours, adds their ids, and remembers where to go
-     * on.
+     * Reads a page of rows of your table through your function, adds their ids, and stores the position for
+     * the next scan.
      *
      * The function gets the row after which the page begins, or null for the beginning of the table, and how
-     * many rows to read. It returns the rows in their order: for each a text or a number that tells where it
-     * is, such as its primary key, and its id, which is empty if the row has none to track. Fewer rows than
-     * `limit` are the last ones of the table: then the next scan begins at the beginning, at most once in
-     * `roundMin`, and otherwise waits at the end for rows that are new. With a `roundMin` of 100 years it
-     * stays there. Rows are compared by your database alone: a number comes back as text.
+     * many rows to read. It returns the rows in their order: for each its position, a text or a number such
+     * as its primary key, and its id, which is empty if there is none to track. Fewer rows than `limit` are
+     * the last ones of the table: then the next scan starts at the beginning, at most once per `roundMin`,
+     * and otherwise stays at the end and adds new rows. With a `roundMin` of 100 years it always stays
+     * there. Only your database compares positions: a number is passed back as text.
      *
-     * After ConnectionLostException or TimeoutException it may have been done. The next scan goes on in
+     * After ConnectionLostException or TimeoutException it may have been done. The next scan continues in
      * either case.
      *
      * @param callable(string|null, int): iterable<array{string|int, string|int|null}> $rows     gets the row after which the page
@@ -39,12 +39,12 @@ interface QueueTrackerInterface
      * @throws \Throwable the error of the function, in which case nothing was changed
      * @throws Exception\InvalidArgumentException for a limit of 0 or above 1,000, a `roundMin` above 100
      *     years, a row that is empty or above 1 KiB, an id above 512 bytes, more than 1,000 rows, and a full
-     *     page that ends with the row after which it was to begin; otherwise as add()
+     *     page that ends with the row after which it should begin; otherwise as add()
      */
     public function scan(callable $rows, int $limit = 25, float $roundMin = 60.0): Scanned;
 
     /**
-     * Checks the ids that were checked longest ago by a function of yours, and removes those that have no
+     * Checks, through your function, the ids that were checked longest ago, and removes those that have no
      * work any more.
      *
      * The function gets up to `limit` ids, and returns those of them for which nothing is queued any more.
@@ -66,7 +66,7 @@ interface QueueTrackerInterface
 
     /**
      * Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id that is
-     * tracked already stays, also if a check that is under way finds no work for it.
+     * already tracked stays, even if a check in progress finds no work for it.
      *
      * After ConnectionLostException or TimeoutException they may have been added. Adding them again is safe.
      *
@@ -110,7 +110,7 @@ interface QueueTrackerInterface
     public function len(): int;
 
     /**
-     * How many ids are tracked, and how far the scan has come.
+     * How many ids are tracked, and the position of the scan.
      *
      * @throws Exception\WrongTypeException if the keys hold something else
      * @throws Exception\IncompatibleVersionException or CorruptException if they cannot be read
@@ -118,10 +118,10 @@ interface QueueTrackerInterface
     public function stats(): TrackerStats;
 
     /**
-     * A page of the ids whose stamps come after `after`, in the order of their stamps: first those that are
-     * checked first. It has up to `limit` ids; or more, if the last ones have the same stamp. The next page
-     * comes after the stamp of the last id of this one, and an empty page is the end. An id that is checked
-     * between two pages may be on both.
+     * A page of the ids whose stamps come after `after`, in the order of their stamps, which is the order in
+     * which they are checked. It has up to `limit` ids, or more if the last ones have the same stamp. The
+     * next page comes after the stamp of the last id of this one, and an empty page is the end. An id that
+     * is checked between two pages may be on both.
      *
      *     $tracker = Millpond::connect('memory:')->queueTracker('orders');
      *     $tracker->add(['ann', 'bob']);
@@ -141,7 +141,7 @@ interface QueueTrackerInterface
     public function ids(int $after = 0, int $limit = 25): array;
 
     /**
-     * Forgets all ids, and lets the next scan begin at the beginning; returns how many ids there were.
+     * Removes all ids, and lets the next scan start at the beginning; returns how many ids there were.
      *
      * After ConnectionLostException or TimeoutException it may have been done.
      *
@@ -151,8 +151,8 @@ interface QueueTrackerInterface
 
     /**
      * The first half of a scan, for programs that cannot give a function to scan(): the stats, whose `row`
-     * is the one after which the scan goes on. It changes nothing, and has the arguments of the second half
-     * so that wrong ones are refused before the program reads any rows.
+     * is the one after which the scan continues. It changes nothing, and takes the arguments of the second
+     * half so that invalid ones are refused before the program reads any rows.
      *
      * @param int   $limit    the maximum number of rows or ids, 1 to 1,000
      * @param float $roundMin how long in seconds a round of scans lasts at least, up to 100 years
@@ -186,8 +186,8 @@ interface QueueTrackerInterface
 
     /**
      * The first half of a prune, for programs that cannot give a function to prune(): the ids that were
-     * checked longest ago, which get a new stamp. A single one, if the last sample was not followed by its
-     * remove().
+     * checked longest ago, which get a new stamp. It returns a single id if no remove() has followed the
+     * last sample.
      *
      * After ConnectionLostException or TimeoutException it may have been done; then the next one samples a
      * single id.
@@ -200,7 +200,7 @@ interface QueueTrackerInterface
 
     /**
      * The second half of a prune: removes those of the sampled ids that have no work any more. One that was
-     * added, scanned or sampled since stays. Call it also if there are none to remove, since that ends the
+     * added, scanned or sampled since stays. Call it even if there are none to remove, since that ends the
      * sample.
      *
      * After ConnectionLostException or TimeoutException it may have been done. Repeating it is safe.

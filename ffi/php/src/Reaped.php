@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What a step removed, and what is left to remove.
+ * The number of fields and locks that a step removed, and whether there is more to remove.
  */
 final class Reaped
 {
@@ -17,7 +17,7 @@ final class Reaped
      *                            they were not live. Only on Redis
      * @param bool       $more    whether there is more to remove now
      * @param float|null $nextIn  how long in seconds until there is something to remove: zero if there is already,
-     *                            and null if there is nothing at all. Of a family it may be too early
+     *                            and null if there is nothing at all. For a family it may be too early
      */
     public function __construct(
         public readonly int $fields,

@@ -28,26 +28,26 @@ interface RecruiterInterface
      *                                                    a second: one a day to 1,000
      * @param float|null                      $share      the part of all enlistments that run the job, 0 to 1: a
      *                                                    lottery in the process, which makes no call to a server
-     * @param int|null                        $burst      how many slices may be saved up while nobody enlists, 1
-     *                                                    to 10,000; by default as many as a second has, or as five
-     *                                                    seconds have, up to five. Only for a rate per second
+     * @param int|null                        $burst      how many slices may be saved up while no process enlists,
+     *                                                    1 to 10,000; by default the slices of one second, or of
+     *                                                    five seconds up to five slices, whichever is more. Only
+     *                                                    for a rate per second
      * @param float|null                      $budget     the time for one slice, 1 ms to 1 minute; 50 milliseconds
      *                                                    by default, in seconds. The handler can see how much is
      *                                                    left; it is not interrupted
      * @param int                             $maxRunning how many slices run at a time over all processes, up to
      *                                                    1,000; 0, the default, is no limit. Only for a rate per
      *                                                    second
-     * @param float|null                      $lease      after how long a slice that never ended stops counting
+     * @param float|null                      $lease      after how long a slice that has not ended stops counting
      *                                                    against `maxRunning`, from the budget to 1 hour; by
      *                                                    default 20 budgets, and at least 5 seconds, in seconds
-     * @param float|null                      $idleMax    how slowly the job runs at the slowest when it finds
-     *                                                    nothing to do: once in this time, up to 1 hour, in
-     *                                                    seconds. 10 seconds by default. With 0 it always runs at
-     *                                                    its full rate
+     * @param float|null                      $idleMax    the longest time between two slices of the job when it
+     *                                                    finds nothing to do, up to 1 hour; 10 seconds by default,
+     *                                                    in seconds. With 0 the job always runs at its full rate
      *
      * @throws Exception\InvalidArgumentException for a job beyond its limits, an id that is installed
-     *     already, more than 64 jobs, and shares that come to more than 100 %, whose sum it names. Nothing is
-     *     installed then
+     *     already, more than 64 jobs, and shares that add up to more than 100 %, with the sum in the message.
+     *     Nothing is installed then
      */
     public function install(
         string $id,
@@ -78,8 +78,8 @@ interface RecruiterInterface
     public function onError(callable $hook): void;
 
     /**
-     * Offers a moment of this thread's time: runs a slice of one of the jobs, if it is its turn. It never
-     * fails, and takes no longer than the decision of the server, if it asks, and the slice.
+     * Offers a moment of this thread's time: runs a slice of one of the jobs, if it is this process's turn.
+     * It never fails, and takes no longer than the server's decision, if it asks for one, and the slice.
      *
      * @param float|null $budget the most time for a slice; by default as long as its job says, in seconds
      */
@@ -132,7 +132,7 @@ interface RecruiterInterface
     /**
      * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20 milliseconds
      * by default. Without a decision by then the enlistment does nothing. A connection that takes longer is
-     * there for the next one.
+     * available to the next enlistment.
      *
      * @param float $timeout how long in seconds to wait, 1 ms to 1 s
      *
@@ -147,7 +147,7 @@ interface RecruiterInterface
 
     /**
      * Lets a job that runs less often, because there was little to do, run at its full rate again: for
-     * producers of its work. Of a job by share, and of one that has not run yet, it changes nothing.
+     * producers of its work. It changes nothing for a job by share, or for one that has not run yet.
      *
      * @param string $job the id of the job
      *
@@ -164,9 +164,8 @@ interface RecruiterInterface
 
     /**
      * Reads what all processes have reported. A process reports when it asks, when it is stopped, and at the
-     * end of a slice if its last report was five seconds ago, so the counts are a little behind. Of a job
-     * per second, the slices that were granted and are in no other count are running, or their process was
-     * killed.
+     * end of a slice if its last report was five seconds ago, so the counts are a little behind. The granted
+     * slices of a job per second that are in no other count are running, or their process was killed.
      *
      * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException or CorruptException if the
      *     recruiter's keys cannot be read

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What all processes have reported of a recruiter.
+ * The reports of all processes about a recruiter.
  */
 final class RecruiterStats
 {
@@ -14,13 +14,15 @@ final class RecruiterStats
      * @param int            $enlisted    enlistments: those that ran a slice, and those that the next fields count
      * @param int            $notDrawn    enlistments for which the lottery drew no job
      * @param int            $notDue      enlistments of a process whose turn to ask had not come
-     * @param int            $denied      asks at a moment when no job was to run
-     * @param int            $busy        asks at a moment when as many slices of a job were running as may
+     * @param int            $denied      requests to the server when no job was due to run
+     * @param int            $busy        requests to the server when a job that was due already had `maxRunning`
+     *                                    slices running
      * @param int            $inSlice     enlistments of a process that was running a slice
-     * @param int            $overDuty    enlistments of a process that had given away as much of its time as it
-     *                                    may
+     * @param int            $overDuty    enlistments of a process whose slices had taken as much of its time as
+     *                                    `dutyMax` allows
      * @param int            $noJobs      enlistments without a job
-     * @param int            $unavailable asks to which the server did not respond in time, or with an error
+     * @param int            $unavailable requests to which the server did not respond in time, or responded with
+     *                                    an error
      * @param list<JobStats> $jobs        the jobs, by their ids: those per second that a process has offered, and
      *                                    those by share that one has reported
      */

@@ -11,7 +11,8 @@ namespace Millpond;
 final class Scanned
 {
     /**
-     * @param int  $rows  the rows that it went past; 0 if another scan did so first, and nothing was done
+     * @param int  $rows  the rows that it moved past; 0 if another scan did so first, in which case nothing was
+     *                    changed
      * @param int  $added the ids that were not tracked before
      * @param bool $more  whether there may be more rows to scan now: the page was full, or another scan was faster
      */

@@ -16,8 +16,8 @@ use Millpond\Internal\TaskResults;
  * One slice of a job's work, for its handler.
  *
  * The handler stops when the slice is over; it is not interrupted. It ends the slice with the number of
- * items that it worked on, where 0 says that there was nothing to do: then a job per second runs less often
- * for a while. A job by share keeps its share, whatever its slices did.
+ * items that it worked on, where 0 means that there was nothing to do: then a job per second runs less often
+ * for a while. A job by share keeps its share, whatever the results of its slices.
  *
  *     $recruiter = Millpond::connect('memory:')->recruiter('site');
  *     $recruiter->install('mail', function (Slice $slice): int {

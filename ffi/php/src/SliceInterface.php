@@ -39,13 +39,14 @@ interface SliceInterface
     public function isLost(): bool;
 
     /**
-     * Says that there is more to do: the job runs at its full rate again.
+     * Reports that there is more to do: the job runs at its full rate again.
      */
     public function more(): void;
 
     /**
-     * Says that another process was at the same work, or that for another reason this slice tells nothing
-     * about how much there is to do: it does not change how often the job runs.
+     * Marks the slice as aborted, because another process was doing the same work, or because for another
+     * reason this slice tells nothing about how much there is to do. It then does not change how often the
+     * job runs.
      */
     public function abort(): void;
 }

@@ -13,7 +13,7 @@ final class Tracked
     /**
      * @param string $id    the id
      * @param int    $stamp when it was last added, found by a scan, or checked, in microseconds since the Unix
-     *                      epoch. Only ids of one step have the same
+     *                      epoch. Only ids of one step have the same stamp
      */
     public function __construct(
         public readonly string $id,

@@ -6,15 +6,15 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * How much is tracked, and how far the scan has come.
+ * How many ids are tracked, and the position of the scan.
  */
 final class TrackerStats
 {
     /**
      * @param int         $ids    how many ids are tracked
-     * @param int         $rounds how often a scan has come to the end of the table and begun anew
-     * @param int|null    $oldest the oldest stamp: when the id was last checked that is checked next, in
-     *                            microseconds since the Unix epoch. null if nothing is tracked
+     * @param int         $rounds how often a scan has reached the end of the table and started again
+     * @param int|null    $oldest the oldest stamp, that of the id that is checked next, in microseconds since the
+     *                            Unix epoch. null if nothing is tracked
      * @param string|null $row    the row that the next scan comes after; null if it begins at the beginning
      */
     public function __construct(

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * The value of a field, or else whether its lock was taken: exactly one of the three is there.
+ * The value of a field, or else whether its lock was taken: exactly one of the three is present.
  */
 final class ValueOrLock
 {

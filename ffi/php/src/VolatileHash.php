@@ -15,9 +15,9 @@ use Millpond\Internal\VolatileHashCalls;
  * A hash whose fields expire, each at its own time, with a lock for each field; made by
  * `Client::volatileHash()`.
  *
- * It is for what may be computed again: caches, sessions, results of slow calls. A field that has expired is
- * not read any more, to the microsecond, on the clock of the server. Its memory is freed later, by a reap()
- * or a little by each set().
+ * It is for data that can be computed again: caches, sessions, results of slow calls. No read returns a
+ * field that has expired, to the microsecond, on the clock of the server. Its memory is freed later, by a
+ * reap(), or in small parts by each set().
  *
  * A lock is named by a field and is independent of its value: with getOrAcquire() one caller computes a
  * value that many ask for. The holder of a lock is known by its token: two callers with the same token are

@@ -12,10 +12,10 @@ interface VolatileHashInterface extends ExpiringHashInterface
 {
     /**
      * Takes the lock of a field if it is free, without waiting, and renews it until it is released; null if
-     * another holder has it. `ttl` is how long the others wait if this process dies.
+     * another holder has it. `ttl` is how long other callers wait if this process dies.
      *
-     * After ConnectionLostException or TimeoutException it may have been taken although nobody holds it;
-     * then it expires after `ttl`.
+     * After ConnectionLostException or TimeoutException the lock may have been taken without a holder; then
+     * it expires after `ttl`.
      *
      * @param string $field the field, at most 64 KiB, which may be empty
      * @param float  $ttl   how long in seconds others wait for the lock if this process dies, from 1 ms to 100

@@ -14,13 +14,13 @@ use Millpond\Internal\VolatileHashesCalls;
  * Many volatile hashes with names of their own, such as one for each user, that are reaped together; made by
  * `Client::volatileHashes()`.
  *
- * A family knows which of its hashes may have something to remove. So a reap does not look at the others,
- * however many there are.
+ * A family tracks which of its hashes may have something to remove, so that a reap skips the others, however
+ * many there are.
  *
  * The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie in one cluster
- * slot. All programs have to give a family the same number of shards: with another one they do not see its
- * hashes, and its locks do not exclude theirs. After a change of the number, reap the old shards with a
- * family of the old number.
+ * slot. All programs have to give a family the same number of shards: a program with another number does not
+ * see the hashes of the others, and their locks do not exclude each other. After a change of the number,
+ * reap the old shards with a family of the old number.
  *
  *     $clock = new ManualClock();
  *     $carts = Millpond::connect('memory:', clock: $clock)->volatileHashes('carts');

@@ -19,12 +19,12 @@ interface VolatileHashesInterface
     public function hash(string $base): VolatileHashInterface;
 
     /**
-     * Frees the memory of up to `limit` fields and locks that have expired. It looks at all shards,
-     * beginning with one at random, and there only at hashes that may have something to remove: a step for
-     * each shard and each of these hashes, of which it looks at no more than `limit`, or 16 if that is more.
-     * Repeat it while it says that there is `more`.
+     * Frees the memory of up to `limit` fields and locks that have expired. It visits all shards, beginning
+     * with a random one, and in them only hashes that may have something to remove, up to `limit` of them,
+     * or 16 if that is more. Each shard and each of these hashes takes one step. Repeat it while it reports
+     * that there is `more`.
      *
-     * After an error a part of it may have been done. It can be repeated: it finds what is left.
+     * After an error a part of it may have been done. It can be repeated: it continues with the rest.
      *
      * @param int $limit the maximum number of fields and locks to remove, 1 to 1,000
      *

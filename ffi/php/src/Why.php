@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of a slice, or why an enlistment ran none.
+ * The outcome of a slice, or why an enlistment ran none.
  */
 enum Why: string
 {
@@ -41,12 +41,12 @@ enum Why: string
     case NotDue = 'not_due';
 
     /**
-     * No job was to run at this moment.
+     * No job was due to run.
      */
     case Denied = 'denied';
 
     /**
-     * As many slices of the job were running as may.
+     * A job that was due already had `maxRunning` slices running.
      */
     case Busy = 'busy';
 
@@ -56,7 +56,7 @@ enum Why: string
     case InSlice = 'in_slice';
 
     /**
-     * The process has given away as much of its time as it may.
+     * Slices have taken as much of the process's time as `dutyMax` allows.
      */
     case OverDuty = 'over_duty';
 

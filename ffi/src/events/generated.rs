@@ -425,11 +425,11 @@ pub struct millpond_events_worker_options {
     /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
     /// by default 1.
     pub concurrency: u64,
-    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
-    /// those that are running have ended. For a slice of a recruiter, give it the time that the
-    /// slice has left. By default it goes on until nothing is available; for what the `rate` of a
-    /// queue of events alone holds up, it waits. It does not matter to `run`. `MILLPOND_NOT_SET`:
-    /// the default.
+    /// Sets how long a `drain` takes jobs: after this time it begins no more jobs, and returns when
+    /// the running ones have ended. In a slice of a recruiter, pass the time that the slice has
+    /// left. By default a drain continues until nothing is available, and waits for events that
+    /// only the `rate` of their queue delays. It has no effect on `run`. `MILLPOND_NOT_SET`: the
+    /// default.
     pub budget_ms: i64,
     /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
     /// none. A stop gives back those that have not begun.

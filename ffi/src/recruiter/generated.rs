@@ -20,7 +20,7 @@ use crate::caller::{Caller, invalid};
 use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 
-/// What all processes have reported of a recruiter.
+/// The reports of all processes about a recruiter.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_enlistment_stats {
@@ -30,17 +30,17 @@ pub struct millpond_enlistment_stats {
     pub not_drawn: u64,
     /// Enlistments of a process whose turn to ask had not come.
     pub not_due: u64,
-    /// Asks at a moment when no job was to run.
+    /// Requests to the server when no job was due to run.
     pub denied: u64,
-    /// Asks at a moment when as many slices of a job were running as may.
+    /// Requests to the server when a job that was due already had `max_running` slices running.
     pub busy: u64,
     /// Enlistments of a process that was running a slice.
     pub in_slice: u64,
-    /// Enlistments of a process that had given away as much of its time as it may.
+    /// Enlistments of a process whose slices had taken as much of its time as `duty_max` allows.
     pub over_duty: u64,
     /// Enlistments without a job.
     pub no_jobs: u64,
-    /// Asks to which the server did not respond in time, or with an error.
+    /// Requests to which the server did not respond in time, or responded with an error.
     pub unavailable: u64,
 }
 
@@ -60,7 +60,7 @@ impl millpond_enlistment_stats {
     }
 }
 
-/// What all processes have reported of a job.
+/// The reports of all processes about a job.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_recruiter_job_stats {
@@ -138,9 +138,9 @@ pub struct millpond_new_job {
     /// The part of all enlistments that run the job, 0 to 1: a lottery in the process, which makes
     /// no call to a server. NaN, the default: not set.
     pub share: f64,
-    /// How many slices may be saved up while nobody enlists, 1 to 10,000; by default as many as a
-    /// second has, or as five seconds have, up to five. Only for a rate per second.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// How many slices may be saved up while no process enlists, 1 to 10,000; by default the slices
+    /// of one second, or of five seconds up to five slices, whichever is more. Only for a rate per
+    /// second. `MILLPOND_NOT_SET`: the default.
     pub burst: i64,
     /// The most time for one slice, 1 ms to a minute; 50 ms by default. The program can see how
     /// much is left; it is not interrupted. `MILLPOND_NOT_SET`: the default.
@@ -148,13 +148,13 @@ pub struct millpond_new_job {
     /// How many slices run at a time over all processes, up to 1,000; 0, the default, is no limit.
     /// Only for a rate per second.
     pub max_running: u64,
-    /// After how long a slice that never ended stops counting against `max_running`, from the
+    /// After how long a slice that has not ended stops counting against `max_running`, from the
     /// budget to 1 hour; by default 20 budgets, and at least 5 seconds. `MILLPOND_NOT_SET`: the
     /// default.
     pub lease_ms: i64,
-    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to
-    /// 1 hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
-    /// the default.
+    /// The longest time between two slices of the job when it finds nothing to do, up to 1 hour; 10
+    /// seconds by default. With 0 the job always runs at its full rate. `MILLPOND_NOT_SET`: the
+    /// default.
     pub idle_max_ms: i64,
 }
 
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn millpond_new_job_init(options: *mut millpond_new_job, s
     caller.init(options, size);
 }
 
-/// What became of a slice, or why an enlistment ran none.
+/// The outcome of a slice, or why an enlistment ran none.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_recruiter_why {
@@ -230,13 +230,13 @@ pub enum millpond_recruiter_why {
     MILLPOND_WHY_NOT_DRAWN = 5,
     /// It is not yet this process's turn to ask the server.
     MILLPOND_WHY_NOT_DUE = 6,
-    /// No job was to run at this moment.
+    /// No job was due to run.
     MILLPOND_WHY_DENIED = 7,
-    /// As many slices of the job were running as may.
+    /// A job that was due already had `max_running` slices running.
     MILLPOND_WHY_BUSY = 8,
     /// The process was already running a slice.
     MILLPOND_WHY_IN_SLICE = 9,
-    /// The process has given away as much of its time as it may.
+    /// Slices have taken as much of the process's time as `duty_max` allows.
     MILLPOND_WHY_OVER_DUTY = 10,
     /// No job is installed.
     MILLPOND_WHY_NO_JOBS = 11,

@@ -89,7 +89,7 @@ pub unsafe extern "C" fn millpond_recruiter_set_duty_max(
 
 /// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20
 /// milliseconds by default. Without a decision by then the enlistment does nothing. A
-/// connection that takes longer is there for the next one.
+/// connection that takes longer is available to the next enlistment.
 ///
 /// `timeout_ms`: how long to wait, 1 ms to 1 s.
 ///
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn millpond_recruiter_is_due(
 }
 
 /// Lets a job that runs less often, because there was little to do, run at its full rate again:
-/// for producers of its work. Of a job by share, and of one that has not run yet, it changes
-/// nothing.
+/// for producers of its work. It changes nothing for a job by share, or for one that has not
+/// run yet.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE`, `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the
 /// recruiter's keys cannot be read; those of the connection.
@@ -212,8 +212,8 @@ pub unsafe extern "C" fn millpond_recruiter_stop(
 
 /// Reads what all processes have reported. A process reports when it asks, when it is stopped,
 /// and at the end of a slice if its last report was five seconds ago, so the counts are a
-/// little behind. Of a job per second, the slices that were granted and are in no other count
-/// are running, or their process was killed.
+/// little behind. The granted slices of a job per second that are in no other count are
+/// running, or their process was killed.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_recruiter_result_free`, or on failure to NULL.
@@ -416,7 +416,7 @@ pub unsafe extern "C" fn millpond_recruiter_slice_is_lost(
     })
 }
 
-/// Says that there is more to do: the job runs at its full rate again.
+/// Reports that there is more to do: the job runs at its full rate again.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -435,8 +435,9 @@ pub unsafe extern "C" fn millpond_recruiter_slice_more(
     })
 }
 
-/// Says that another process was at the same work, or that for another reason this slice tells
-/// nothing about how much there is to do: it does not change how often the job runs.
+/// Marks the slice as aborted, because another process was doing the same work, or because for
+/// another reason this slice tells nothing about how much there is to do. It then does not
+/// change how often the job runs.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

@@ -27,7 +27,7 @@ pub struct millpond_tracked {
     /// The id.
     pub id: millpond_bytes,
     /// When it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
-    /// Only ids of one step have the same.
+    /// Only ids of one step have the same stamp.
     pub stamp: u64,
 }
 
@@ -45,16 +45,16 @@ impl millpond_tracked {
     }
 }
 
-/// How much is tracked, and how far the scan has come.
+/// How many ids are tracked, and the position of the scan.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tracking_stats {
     /// How many ids are tracked.
     pub ids: u64,
-    /// How often a scan has come to the end of the table and begun anew.
+    /// How often a scan has reached the end of the table and started again.
     pub rounds: u64,
-    /// The oldest stamp: when the id was last checked that is checked next, in microseconds since
-    /// the Unix epoch. `MILLPOND_NOT_SET` if nothing is tracked.
+    /// The oldest stamp, that of the id that is checked next, in microseconds since the Unix epoch.
+    /// `MILLPOND_NOT_SET` if nothing is tracked.
     pub oldest: i64,
     /// The row that the next scan comes after; NULL if it begins at the beginning.
     pub row: millpond_bytes,
@@ -83,7 +83,8 @@ impl millpond_tracking_stats {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tracker_scanned {
-    /// The rows that it went past; 0 if another scan did so first, and nothing was done.
+    /// The rows that it moved past; 0 if another scan did so first, in which case nothing was
+    /// changed.
     pub rows: u64,
     /// The ids that were not tracked before.
     pub added: u64,

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn millpond_tracker_new(
 }
 
 /// Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An
-/// id that is tracked already stays, also if a check that is under way finds no work for it.
+/// id that is already tracked stays, even if a check in progress finds no work for it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for no id or more than 1,000 and an id that is empty or
 /// above 512 bytes; `MILLPOND_WRONG_TYPE` if the keys hold something else;
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn millpond_tracker_len(
     })
 }
 
-/// How many ids are tracked, and how far the scan has come.
+/// How many ids are tracked, and the position of the scan.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
 /// or on failure to NULL.
@@ -198,10 +198,10 @@ pub unsafe extern "C" fn millpond_tracker_stats(
     })
 }
 
-/// A page of the ids whose stamps come after `after`, in the order of their stamps: first those
-/// that are checked first. It has up to `limit` ids; or more, if the last ones have the same
-/// stamp. The next page comes after the stamp of the last id of this one, and an empty page is
-/// the end. An id that is checked between two pages may be on both.
+/// A page of the ids whose stamps come after `after`, in the order of their stamps, which is
+/// the order in which they are checked. It has up to `limit` ids, or more if the last ones have
+/// the same stamp. The next page comes after the stamp of the last id of this one, and an empty
+/// page is the end. An id that is checked between two pages may be on both.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
 /// or on failure to NULL.
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn millpond_tracker_ids(
     })
 }
 
-/// Forgets all ids, and lets the next scan begin at the beginning; `number` is set to how many
+/// Removes all ids, and lets the next scan start at the beginning; `number` is set to how many
 /// ids there were.
 ///
 /// `number` may be NULL.
@@ -399,7 +399,7 @@ pub unsafe extern "C" fn millpond_tracker_sample(
 }
 
 /// The second half of a prune: removes those of the sampled ids that have no work any more. One
-/// that was added, scanned or sampled since stays. Call it also if there are none to remove,
+/// that was added, scanned or sampled since stays. Call it even if there are none to remove,
 /// since that ends the sample.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,

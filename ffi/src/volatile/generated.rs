@@ -111,7 +111,7 @@ impl millpond_hash_stats {
     }
 }
 
-/// What a step removed, and what is left to remove.
+/// The number of fields and locks that a step removed, and whether there is more to remove.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_hash_reaped {
@@ -125,7 +125,7 @@ pub struct millpond_hash_reaped {
     /// Whether there is more to remove now. 1: yes, 0: no.
     pub more: u64,
     /// How long until there is something to remove: zero if there is already, and
-    /// `MILLPOND_NOT_SET` if there is nothing at all. Of a family it may be too early. Rounded up.
+    /// `MILLPOND_NOT_SET` if there is nothing at all. For a family it may be too early. Rounded up.
     pub next_in_ms: i64,
 }
 
@@ -141,7 +141,7 @@ impl millpond_hash_reaped {
     }
 }
 
-/// Whether a lock was taken: it has either a fence or the time that another holder has left.
+/// Whether a lock was taken: either its fence, or the time left to another holder.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_lock_acquired {
@@ -162,7 +162,8 @@ impl millpond_lock_acquired {
     }
 }
 
-/// The value of a field, or else whether its lock was taken: exactly one of the three is there.
+/// The value of a field, or else whether its lock was taken: exactly one of the three is
+/// present.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_value_or_lock {

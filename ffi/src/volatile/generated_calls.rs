@@ -18,9 +18,10 @@ use crate::status::millpond_status;
 /// A hash whose fields expire, each at its own time, with a lock for each field; made by
 /// `millpond_volatile_hash_new`.
 ///
-/// It is for what may be computed again: caches, sessions, results of slow calls. A field that
-/// has expired is not read any more, to the microsecond, on the clock of the server. Its memory
-/// is freed later, by a `millpond_volatile_reap` or a little by each `millpond_volatile_set`.
+/// It is for data that can be computed again: caches, sessions, results of slow calls. No read
+/// returns a field that has expired, to the microsecond, on the clock of the server. Its memory
+/// is freed later, by a `millpond_volatile_reap`, or in small parts by each
+/// `millpond_volatile_set`.
 ///
 /// A lock is named by a field and is independent of its value: with
 /// `millpond_volatile_get_or_acquire` one caller computes a value that many ask for. The holder
@@ -376,7 +377,7 @@ pub unsafe extern "C" fn millpond_volatile_get_many(
 
 /// A page of the fields that are live, in the order of expiry, and by their bytes if they
 /// expire at the same time. Pages are not one snapshot: a field that is set or touched between
-/// two pages may be on both, and on neither if it now expires sooner. Every other field is on
+/// two pages may be on both, or on neither if it now expires sooner. Every other field is on
 /// one page. A page may have fewer fields than its limit and still be followed by another one.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
@@ -574,8 +575,8 @@ pub unsafe extern "C" fn millpond_volatile_clear(
 }
 
 /// Frees the memory of up to `limit` fields and locks that have expired, in the order of
-/// expiry, in one short step. Repeat it while it says that there is `more`. No read returns
-/// what has expired, whether it is removed or not.
+/// expiry, in one short step. Repeat it while it reports that there is `more`. No read returns
+/// an expired field, whether it has been removed or not.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
 /// or on failure to NULL.
@@ -584,7 +585,7 @@ pub unsafe extern "C" fn millpond_volatile_clear(
 /// `millpond_volatile_stats`; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done. It
-/// can be repeated: it finds what is left.
+/// can be repeated: it continues with the rest.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -613,9 +614,10 @@ pub unsafe extern "C" fn millpond_volatile_reap(
 /// Each holder gets a higher fence than all before it in this hash. Only
 /// `millpond_volatile_set_locked` and `millpond_volatile_set_and_release` check the lock where
 /// they write. For anything else that the lock protects, pass the fence along and refuse a
-/// lower one than the last: a holder that was stopped for longer than its `ttl_ms` does not notice
-/// by itself. On servers with replicas a failover can lose a lock that was just taken. The
-/// fence still grows, unless the clock of the new server is behind by more than what was lost.
+/// fence lower than the last one: a holder that was paused for longer than its `ttl_ms` does not
+/// notice by itself. On servers with replicas a failover can lose a lock that was just taken.
+/// The fence still grows, unless the clock of the new server is behind by more than what was
+/// lost.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
 /// or on failure to NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
@@ -701,8 +703,8 @@ pub unsafe extern "C" fn millpond_volatile_get_or_acquire(
 }
 
 /// Takes the lock of a field if it is free, without waiting, and renews it until it is
-/// released; NULL if another holder has it. `ttl_ms` is how long the others wait if this process
-/// dies.
+/// released; NULL if another holder has it. `ttl_ms` is how long other callers wait if this
+/// process dies.
 ///
 /// `lock` is set to the result, which the caller frees with `millpond_volatile_lock_free`; to
 /// NULL on failure, and also on success if there is none. `ttl_ms`: how long others wait for
@@ -715,8 +717,8 @@ pub unsafe extern "C" fn millpond_volatile_get_or_acquire(
 ///
 /// Errors: as `millpond_volatile_acquire`.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been taken
-/// although nobody holds it; then it expires after `ttl_ms`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the lock may have been
+/// taken without a holder; then it expires after `ttl_ms`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -992,13 +994,14 @@ pub unsafe extern "C" fn millpond_volatile_lock_free(lock: *mut millpond_volatil
 /// Many volatile hashes with names of their own, such as one for each user, that are reaped
 /// together; made by `millpond_volatile_hashes_new`.
 ///
-/// A family knows which of its hashes may have something to remove. So a reap does not look at
-/// the others, however many there are.
+/// A family tracks which of its hashes may have something to remove, so that a reap skips the
+/// others, however many there are.
 ///
 /// The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie
-/// in one cluster slot. All programs have to give a family the same number of shards: with
-/// another one they do not see its hashes, and its locks do not exclude theirs. After a change
-/// of the number, reap the old shards with a family of the old number.
+/// in one cluster slot. All programs have to give a family the same number of shards: a program
+/// with another number does not see the hashes of the others, and their locks do not exclude
+/// each other. After a change of the number, reap the old shards with a family of the old
+/// number.
 ///
 /// Freed with `millpond_volatile_hashes_free`.
 ///
@@ -1043,10 +1046,10 @@ pub unsafe extern "C" fn millpond_volatile_hashes_new(
     })
 }
 
-/// Frees the memory of up to `limit` fields and locks that have expired. It looks at all
-/// shards, beginning with one at random, and there only at hashes that may have something to
-/// remove: a step for each shard and each of these hashes, of which it looks at no more than
-/// `limit`, or 16 if that is more. Repeat it while it says that there is `more`.
+/// Frees the memory of up to `limit` fields and locks that have expired. It visits all shards,
+/// beginning with a random one, and in them only hashes that may have something to remove, up
+/// to `limit` of them, or 16 if that is more. Each shard and each of these hashes takes one
+/// step. Repeat it while it reports that there is `more`.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
 /// or on failure to NULL.
@@ -1055,8 +1058,8 @@ pub unsafe extern "C" fn millpond_volatile_hashes_new(
 /// number of shards beyond its limit; otherwise the first error of a hash or a shard. The
 /// others are reaped all the same. Also those of the connection.
 ///
-/// Delivery: after an error a part of it may have been done. It can be repeated: it finds what
-/// is left.
+/// Delivery: after an error a part of it may have been done. It can be repeated: it continues
+/// with the rest.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -297,11 +297,11 @@ class Duty(NamedTuple):
     took: float
     """How long the slice took, in seconds."""
     why: Why
-    """What became of the slice, or why none ran."""
+    """The outcome of the slice, or why none ran."""
 
 
 class JobStats(NamedTuple):
-    """What all processes have reported of a job."""
+    """The reports of all processes about a job."""
 
     job: str
     """The id of the job."""
@@ -334,7 +334,7 @@ class JobStats(NamedTuple):
 
 
 class RecruiterStats(NamedTuple):
-    """What all processes have reported of a recruiter."""
+    """The reports of all processes about a recruiter."""
 
     enlisted: int
     """Enlistments: those that ran a slice, and those that the next fields count."""
@@ -343,17 +343,17 @@ class RecruiterStats(NamedTuple):
     not_due: int
     """Enlistments of a process whose turn to ask had not come."""
     denied: int
-    """Asks at a moment when no job was to run."""
+    """Requests to the server when no job was due to run."""
     busy: int
-    """Asks at a moment when as many slices of a job were running as may."""
+    """Requests to the server when a job that was due already had ``max_running`` slices running."""
     in_slice: int
     """Enlistments of a process that was running a slice."""
     over_duty: int
-    """Enlistments of a process that had given away as much of its time as it may."""
+    """Enlistments of a process whose slices had taken as much of its time as ``duty_max`` allows."""
     no_jobs: int
     """Enlistments without a job."""
     unavailable: int
-    """Asks to which the server did not respond in time, or with an error."""
+    """Requests to which the server did not respond in time, or responded with an error."""
     jobs: list[JobStats]
     """The jobs, by their ids: those per second that a process has offered, and those by share
     that one has reported.
@@ -606,7 +606,9 @@ class Scanned(NamedTuple):
     """What a scan did."""
 
     rows: int
-    """The rows that it went past; 0 if another scan did so first, and nothing was done."""
+    """The rows that it moved past; 0 if another scan did so first, in which case nothing was
+    changed.
+    """
     added: int
     """The ids that were not tracked before."""
     more: bool
@@ -621,27 +623,27 @@ class Tracked(Generic[AnyStr]):
     """The id."""
     stamp: int
     """When it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
-    Only ids of one step have the same.
+    Only ids of one step have the same stamp.
     """
 
 
 class TrackerStats(NamedTuple):
-    """How much is tracked, and how far the scan has come."""
+    """How many ids are tracked, and the position of the scan."""
 
     ids: int
     """How many ids are tracked."""
     rounds: int
-    """How often a scan has come to the end of the table and begun anew."""
+    """How often a scan has reached the end of the table and started again."""
     oldest: int | None
-    """The oldest stamp: when the id was last checked that is checked next, in microseconds since
-    the Unix epoch. None if nothing is tracked.
+    """The oldest stamp, that of the id that is checked next, in microseconds since the Unix
+    epoch. None if nothing is tracked.
     """
     row: str | None
     """The row that the next scan comes after; None if it begins at the beginning."""
 
 
 class Acquired(NamedTuple):
-    """Whether a lock was taken: it has either a fence or the time that another holder has left."""
+    """Whether a lock was taken: either its fence, or the time left to another holder."""
 
     fence: int | None
     """The fence, if the token holds the lock now: higher than that of every earlier holder of a
@@ -711,7 +713,7 @@ class LockHolder(Generic[AnyStr]):
 
 
 class Reaped(NamedTuple):
-    """What a step removed, and what is left to remove."""
+    """The number of fields and locks that a step removed, and whether there is more to remove."""
 
     fields: int
     """Fields that had expired."""
@@ -725,14 +727,14 @@ class Reaped(NamedTuple):
     """Whether there is more to remove now."""
     next_in: float | None
     """How long until there is something to remove, in seconds: zero if there is already, and None
-    if there is nothing at all. Of a family it may be too early.
+    if there is nothing at all. For a family it may be too early.
     """
 
 
 @dataclass(frozen=True)
 class ValueOrLock(Generic[AnyStr]):
     """The value of a field, or else whether its lock was taken: exactly one of the three is
-    there.
+    present.
     """
 
     value: AnyStr | None

@@ -81,7 +81,7 @@ impl Bench {
         Plan { concurrency, prefetch, lease: 60 * SECOND, drains, until, tells_all, timeout }
     }
 
-    /// What comes next, in a word.
+    /// The next action of a caller, in a word.
     fn next(&mut self) -> String {
         match self.machine.next(self.now) {
             Next::Job(number, job) => format!("job {number} is {}", job.id),
@@ -106,7 +106,7 @@ impl Bench {
         self.machine.took(self.now, Taken::Batch(batch), false);
     }
 
-    /// What is to be done, in a word.
+    /// The actions to perform, each in a word.
     fn todo(&mut self) -> String {
         self.todo.extend(self.machine.take_todo());
         match self.todo.pop_front() {
@@ -122,7 +122,7 @@ impl Bench {
         }
     }
 
-    /// The ends that are to be sent.
+    /// The ends to be sent.
     fn ends(&mut self) -> Vec<Sending<(Job, ReportKind)>> {
         self.machine.take_to_send().expect("something is to be sent")
     }
@@ -132,7 +132,7 @@ impl Bench {
         self.machine.add(Sending::new((job(id), ReportKind::Done)));
     }
 
-    /// Sends what is to be sent, which is done.
+    /// Sends the pending ends, with success.
     fn send(&mut self) {
         let ends = self.ends();
         let done = |(job, kind)| Ended::Done(report(kind, job));
@@ -140,7 +140,7 @@ impl Bench {
         self.machine.sent(self.now, ends);
     }
 
-    /// Sends what is to be sent, in vain.
+    /// Sends the pending ends, in vain.
     fn fail(&mut self) {
         let ends = self.ends();
         let ends = ends.into_iter().map(|end| end.map(|end| Ended::Again(end, away()))).collect();
@@ -165,7 +165,7 @@ fn jobs_are_taken_while_there_is_room() {
     assert_eq!(bench.next(), "job 3 is 3", "the end has no result yet");
     bench.end(2, 2);
     assert_eq!(bench.next(), "job 4 is 4");
-    // Half of what is prefetched is gone.
+    // Half of the prefetched jobs are gone.
     assert_eq!(bench.next(), "take 2");
 }
 
@@ -475,7 +475,7 @@ fn an_outage_of_renewals_is_over_when_nothing_is_renewed() {
     assert_eq!([bench.next(), bench.next()], ["1 done", "back"]);
 }
 
-/// All that is under way around a machine in a random walk.
+/// Everything in progress around a machine in a random walk.
 struct World {
     bench: Bench,
     draws: Draws,
@@ -535,7 +535,7 @@ impl World {
         self.bench.machine.running.values().map(|running| &running.job).collect()
     }
 
-    /// Begins what the machine says.
+    /// Begins the machine's actions.
     fn perform(&mut self) {
         if let Some(ends) = self.machine().take_to_send() {
             assert!(ends.len() <= Fake::ENDS_MAX && !ends.is_empty());

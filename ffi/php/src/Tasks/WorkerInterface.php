@@ -75,14 +75,13 @@ interface WorkerInterface
 
     /**
      * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
-     * that cron starts. Where only the `rate` of a queue of events holds up what is ready, it waits for
-     * that.
+     * that cron starts. It waits for events that are ready and that only the `rate` of their queue delays.
      *
      * @param callable(JobInterface): mixed                $handler processes a job
      * @param (callable(Job|null, \Throwable): mixed)|null $onError as for run()
      * @param (callable(Report): mixed)|null               $onEvent as for run()
      *
-     * @throws Exception\MillpondException those of the connection too
+     * @throws Exception\MillpondException those of `run`, and of the connection
      */
     public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts;
 

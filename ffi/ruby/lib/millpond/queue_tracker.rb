@@ -33,8 +33,8 @@ module Millpond
       end
     end
 
-    # Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id that is tracked
-    # already stays, also if a check that is under way finds no work for it.
+    # Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id that is already
+    # tracked stays, even if a check in progress finds no work for it.
     #
     # After {ConnectionLostError} or {TimeoutError} they may have been added. Adding them again is safe.
     #
@@ -100,7 +100,7 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_tracker_len(@native, out, error) }
     end
 
-    # How many ids are tracked, and how far the scan has come.
+    # How many ids are tracked, and the position of the scan.
     #
     # @return [TrackerStats]
     # @raise [WrongTypeError] if the keys hold something else
@@ -114,10 +114,10 @@ module Millpond
       TrackerResults.of(@encoding) { |out, error| Native.millpond_tracker_stats(@native, out, error) }.stats
     end
 
-    # A page of the ids whose stamps come after `after`, in the order of their stamps: first those that are checked
-    # first. It has up to `limit` ids; or more, if the last ones have the same stamp. The next page comes after the
-    # stamp of the last id of this one, and an empty page is the end. An id that is checked between two pages may be
-    # on both.
+    # A page of the ids whose stamps come after `after`, in the order of their stamps, which is the order in which
+    # they are checked. It has up to `limit` ids, or more if the last ones have the same stamp. The next page comes
+    # after the stamp of the last id of this one, and an empty page is the end. An id that is checked between two
+    # pages may be on both.
     #
     # @param after [Integer] the stamp of the last id of the page before, or 0
     # @param limit [Integer] the maximum number of rows or ids, 1 to 1,000
@@ -141,7 +141,7 @@ module Millpond
       end.tracked
     end
 
-    # Forgets all ids, and lets the next scan begin at the beginning; returns how many ids there were.
+    # Removes all ids, and lets the next scan start at the beginning; returns how many ids there were.
     #
     # After {ConnectionLostError} or {TimeoutError} it may have been done.
     #
@@ -177,7 +177,7 @@ module Millpond
     # @raise [ArgumentError] without a block
     # @raise [InvalidArgumentError] for a limit of 0 or above 1,000, a `round_min` above 100 years, a row that is
     #   empty or above 1 KiB, an id above 512 bytes, more than 1,000 rows, and a full page that ends with the row after
-    #   which it was to begin; otherwise as {#add}
+    #   which it should begin; otherwise as {#add}
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -301,7 +301,7 @@ module Millpond
     end
 
     # The second half of a prune: removes those of the sampled ids that have no work any more. One that was added,
-    # scanned or sampled since stays. Call it also if there are none to remove, since that ends the sample.
+    # scanned or sampled since stays. Call it even if there are none to remove, since that ends the sample.
     #
     # After {ConnectionLostError} or {TimeoutError} it may have been done. Repeating it is safe.
     #

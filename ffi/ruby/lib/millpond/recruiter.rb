@@ -58,21 +58,21 @@ module Millpond
     #   1,000
     # @param share [Numeric, nil] the part of all enlistments that run the job, 0 to 1: a lottery in the process,
     #   which makes no call to a server
-    # @param burst [Integer, nil] how many slices may be saved up while nobody enlists, 1 to 10,000; by default as
-    #   many as a second has, or as five seconds have, up to five. Only for a rate per second
+    # @param burst [Integer, nil] how many slices may be saved up while no process enlists, 1 to 10,000; by default
+    #   the slices of one second, or of five seconds up to five slices, whichever is more. Only for a rate per second
     # @param budget [Numeric, nil] the time for one slice, 1 ms to 1 minute, in seconds; 50 milliseconds by default.
     #   The handler can see how much is left; it is not interrupted
     # @param max_running [Integer] how many slices run at a time over all processes, up to 1,000; 0, the default, is
     #   no limit. Only for a rate per second
-    # @param lease [Numeric, nil] after how long a slice that never ended stops counting against `max_running`, from
+    # @param lease [Numeric, nil] after how long a slice that has not ended stops counting against `max_running`, from
     #   the budget to 1 hour, in seconds; by default 20 budgets, and at least 5 seconds
-    # @param idle_max [Numeric, nil] how slowly the job runs at the slowest when it finds nothing to do, in seconds:
-    #   once in this time, up to 1 hour. 10 seconds by default. With 0 it always runs at its full rate
+    # @param idle_max [Numeric, nil] the longest time between two slices of the job when it finds nothing to do, up to
+    #   1 hour, in seconds; 10 seconds by default. With 0 the job always runs at its full rate
     # @yieldparam slice [Slice]
     # @return [nil]
     # @raise [ArgumentError] without a block and a handler
     # @raise [InvalidArgumentError] for a job beyond its limits, an id that is installed already, more than 64 jobs,
-    #   and shares that come to more than 100 %, whose sum it names. Nothing is installed then
+    #   and shares that add up to more than 100 %, with the sum in the message. Nothing is installed then
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -169,8 +169,8 @@ module Millpond
       enlistment&.close
     end
 
-    # Works on slices as often as they come, on this thread, until it is {#stop stopped}: for a process with nothing
-    # else to do, so that work is done where nobody enlists. Any number of processes may do so.
+    # Runs slices as often as they are granted, on this thread, until it is {#stop stopped}: for a process with
+    # nothing else to do, so that work is done even if no other process enlists. Any number of processes may do so.
     #
     # If the server is unreachable, it keeps trying until it responds.
     #
@@ -218,7 +218,7 @@ module Millpond
     end
 
     # Lets a job that runs less often, because there was little to do, run at its full rate again: for producers of
-    # its work. Of a job by share, and of one that has not run yet, it changes nothing.
+    # its work. It changes nothing for a job by share, or for one that has not run yet.
     #
     # @param job [String] the id of the job
     # @return [nil]
@@ -250,8 +250,8 @@ module Millpond
     end
 
     # Reads what all processes have reported. A process reports when it asks, when it is {#stop stopped}, and at the
-    # end of a slice if its last report was five seconds ago, so the counts are a little behind. Of a job per second,
-    # the slices that were granted and are in no other count are running, or their process was killed.
+    # end of a slice if its last report was five seconds ago, so the counts are a little behind. The granted slices of
+    # a job per second that are in no other count are running, or their process was killed.
     #
     # @return [RecruiterStats]
     # @raise [WrongTypeError, IncompatibleVersionError] or {CorruptError} if the recruiter's keys cannot be read
@@ -269,7 +269,8 @@ module Millpond
     end
 
     # Sets the part of the process's time that slices take at most, 0.001 to 1; 0.1 by default. After a slice the
-    # process rests until that is so again, at most an hour. It is of this handle and its clones, as the jobs are.
+    # process rests until the limit is met again, for at most an hour. The setting belongs to this handle and its
+    # clones, as the jobs do.
     #
     # @param part [Numeric] the part of the time, 0.001 to 1
     # @return [nil]
@@ -285,8 +286,8 @@ module Millpond
     end
 
     # Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second; 20 milliseconds by
-    # default. Without a decision by then the enlistment does nothing. A connection that takes longer is there for the
-    # next one.
+    # default. Without a decision by then the enlistment does nothing. A connection that takes longer is available to
+    # the next enlistment.
     #
     # @param timeout [Numeric] how long to wait, 1 ms to 1 s, in seconds
     # @return [nil]

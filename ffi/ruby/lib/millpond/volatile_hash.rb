@@ -9,9 +9,9 @@ require "millpond/volatile_results"
 module Millpond
   # A hash whose fields expire, each at its own time, with a lock for each field; made by {Client#volatile_hash}.
   #
-  # It is for what may be computed again: caches, sessions, results of slow calls. A field that has expired is not
-  # read any more, to the microsecond, on the clock of the server. Its memory is freed later, by a {#reap} or a
-  # little by each {#set}.
+  # It is for data that can be computed again: caches, sessions, results of slow calls. No read returns a field that
+  # has expired, to the microsecond, on the clock of the server. Its memory is freed later, by a {#reap}, or in
+  # small parts by each {#set}.
   #
   # A lock is named by a field and is independent of its value: with {#get_or_acquire} one caller computes a value
   # that many ask for. The holder of a lock is known by its token: two callers with the same token are one holder,
@@ -230,9 +230,9 @@ module Millpond
     end
 
     # A page of the fields that are live, in the order of expiry, and by their bytes if they expire at the same time.
-    # Pages are not one snapshot: a field that is set or touched between two pages may be on both, and on neither if
-    # it now expires sooner. Every other field is on one page. A page may have fewer fields than its limit and still
-    # be followed by another one.
+    # Pages are not one snapshot: a field that is set or touched between two pages may be on both, or on neither if it
+    # now expires sooner. Every other field is on one page. A page may have fewer fields than its limit and still be
+    # followed by another one.
     #
     # @param after [FieldPosition, HashField, nil] the page after this position
     # @param limit [Integer, nil] reads at most this many fields; 100 by default, at most 1,000
@@ -364,10 +364,11 @@ module Millpond
     end
 
     # Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry, in one short step.
-    # Repeat it while it says that there is {Reaped#more}. No read returns what has expired, whether it is removed or
-    # not.
+    # Repeat it while it reports that there is {Reaped#more}. No read returns an expired field, whether it has been
+    # removed or not.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may have been done. It can be repeated: it finds what is left.
+    # After {ConnectionLostError} or {TimeoutError} it may have been done. It can be repeated: it continues with the
+    # rest.
     #
     # @param limit [Integer] the maximum number of fields and locks to remove, 1 to 1,000
     # @return [Reaped]
@@ -394,10 +395,10 @@ module Millpond
     # a new random token each time. Also removes up to two locks that have expired.
     #
     # Each holder gets a higher fence than all before it in this hash. Only {#set_locked} and {#set_and_release} check
-    # the lock where they write. For anything else that the lock protects, pass the fence along and refuse a lower one
-    # than the last: a holder that was stopped for longer than its `ttl` does not notice by itself. On servers with
-    # replicas a failover can lose a lock that was just taken. The fence still grows, unless the clock of the new
-    # server is behind by more than what was lost.
+    # the lock where they write. For anything else that the lock protects, pass the fence along and refuse a fence
+    # lower than the last one: a holder that was paused for longer than its `ttl` does not notice by itself. On
+    # servers with replicas a failover can lose a lock that was just taken. The fence still grows, unless the clock of
+    # the new server is behind by more than what was lost.
     #
     # After {ConnectionLostError} or {TimeoutError} the token may hold the lock. Acquiring it again with the same
     # token is safe and returns the same fence.
@@ -454,9 +455,9 @@ module Millpond
     end
 
     # Takes the lock of a field if it is free, without waiting, and renews it until it is released; nil if another
-    # holder has it. `ttl` is how long the others wait if this process dies.
+    # holder has it. `ttl` is how long other callers wait if this process dies.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may have been taken although nobody holds it; then it expires
+    # After {ConnectionLostError} or {TimeoutError} the lock may have been taken without a holder; then it expires
     # after `ttl`.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
@@ -482,8 +483,7 @@ module Millpond
       Held.hold(native && FieldLock.new(native), &block)
     end
 
-    # Makes the lock of a field run for `ttl` from now; returns false and changes nothing if the token does not hold
-    # it.
+    # Renews the lock of a field for `ttl` from now; returns false and changes nothing if the token does not hold it.
     #
     # After {ConnectionLostError} or {TimeoutError} it may have been done; renewing again is safe.
     #

@@ -9,13 +9,13 @@ module Millpond
   # Many volatile hashes with names of their own, such as one for each user, that are reaped together; made by
   # {Client#volatile_hashes}.
   #
-  # A family knows which of its hashes may have something to remove. So a reap does not look at the others, however
-  # many there are.
+  # A family tracks which of its hashes may have something to remove, so that a reap skips the others, however many
+  # there are.
   #
   # The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie in one cluster slot.
-  # All programs have to give a family the same number of shards: with another one they do not see its hashes, and
-  # its locks do not exclude theirs. After a change of the number, reap the old shards with a family of the old
-  # number.
+  # All programs have to give a family the same number of shards: a program with another number does not see the
+  # hashes of the others, and their locks do not exclude each other. After a change of the number, reap the old
+  # shards with a family of the old number.
   #
   # @example
   #   carts = Millpond.connect("memory:").volatile_hashes("carts")
@@ -55,12 +55,12 @@ module Millpond
       end
     end
 
-    # Frees the memory of up to `limit` fields and locks that have expired. It looks at all shards, beginning with one
-    # at random, and there only at hashes that may have something to remove: a step for each shard and each of these
-    # hashes, of which it looks at no more than `limit`, or 16 if that is more. Repeat it while it says that there is
+    # Frees the memory of up to `limit` fields and locks that have expired. It visits all shards, beginning with a
+    # random one, and in them only hashes that may have something to remove, up to `limit` of them, or 16 if that is
+    # more. Each shard and each of these hashes takes one step. Repeat it while it reports that there is
     # {Reaped#more}.
     #
-    # After an error a part of it may have been done. It can be repeated: it finds what is left.
+    # After an error a part of it may have been done. It can be repeated: it continues with the rest.
     #
     # @param limit [Integer] the maximum number of fields and locks to remove, 1 to 1,000
     # @return [Reaped]

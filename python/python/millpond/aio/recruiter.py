@@ -98,22 +98,22 @@ class Recruiter:
           a day to 1,000
         :param share: the part of all enlistments that run the job, 0 to 1: a lottery in the
           process, which makes no call to a server
-        :param burst: how many slices may be saved up while nobody enlists, 1 to 10,000; by
-          default as many as a second has, or as five seconds have, up to five. Only for a rate per
-          second
+        :param burst: how many slices may be saved up while no process enlists, 1 to 10,000; by
+          default the slices of one second, or of five seconds up to five slices, whichever is more.
+          Only for a rate per second
         :param budget: the time for one slice, 1 ms to 1 minute, in seconds; 50 milliseconds by
           default. The handler can see how much is left; it is not interrupted
         :param max_running: how many slices run at a time over all processes, up to 1,000; 0, the
           default, is no limit. Only for a rate per second
-        :param lease: after how long a slice that never ended stops counting against
+        :param lease: after how long a slice that has not ended stops counting against
           ``max_running``, from the budget to 1 hour, in seconds; by default 20 budgets, and at
           least 5 seconds
-        :param idle_max: how slowly the job runs at the slowest when it finds nothing to do: once
-          in this time, up to 1 hour, in seconds. 10 seconds by default. With 0 it always runs at
-          its full rate
+        :param idle_max: the longest time between two slices of the job when it finds nothing to
+          do, up to 1 hour, in seconds; 10 seconds by default. With 0 the job always runs at its
+          full rate
         :raises: :class:`~millpond.InvalidArgumentError` for a job beyond its limits, an id that
-          is installed already, more than 64 jobs, and shares that come to more than 100 %, whose
-          sum it names. Nothing is installed then.
+          is installed already, more than 64 jobs, and shares that add up to more than 100 %, with
+          the sum in the message. Nothing is installed then.
         """
         check_handler(handler, IS_ASYNC, "recruiter")
         self._native.install(id, per_second, share, burst, budget, max_running, lease, idle_max)
@@ -187,9 +187,9 @@ class Recruiter:
         return await self._work(begun, SignalHandlers())
 
     async def run(self, *, stop_on_signals: bool = True) -> None:
-        """Works on slices as often as they come, on this thread, until it is stopped: for a
-        process with nothing else to do, so that work is done where nobody enlists. Any number of
-        processes may do so.
+        """Runs slices as often as they are granted, on this thread, until it is stopped: for a
+        process with nothing else to do, so that work is done even if no other process enlists.
+        Any number of processes may do so.
 
         If the server is unreachable, it keeps trying until it responds.
 
@@ -226,8 +226,8 @@ class Recruiter:
 
     async def wake(self, job: str) -> None:
         """Lets a job that runs less often, because there was little to do, run at its full rate
-        again: for producers of its work. Of a job by share, and of one that has not run yet, it
-        changes nothing.
+        again: for producers of its work. It changes nothing for a job by share, or for one that
+        has not run yet.
 
         :param job: the id of the job
         :raises: :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
@@ -247,8 +247,8 @@ class Recruiter:
     async def stats(self) -> RecruiterStats:
         """Reads what all processes have reported. A process reports when it asks, when it is
         stopped, and at the end of a slice if its last report was five seconds ago, so the counts
-        are a little behind. Of a job per second, the slices that were granted and are in no other
-        count are running, or their process was killed.
+        are a little behind. The granted slices of a job per second that are in no other count are
+        running, or their process was killed.
 
         :raises: :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
           or :class:`~millpond.CorruptError` if the recruiter's keys cannot be read.
@@ -267,7 +267,7 @@ class Recruiter:
     def set_decision_timeout(self, timeout: Seconds) -> None:
         """Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 second;
         20 milliseconds by default. Without a decision by then the enlistment does nothing. A
-        connection that takes longer is there for the next one.
+        connection that takes longer is available to the next enlistment.
 
         :param timeout: how long to wait, 1 ms to 1 s, in seconds
         :raises: :class:`~millpond.InvalidArgumentError` for anything else.
@@ -371,12 +371,13 @@ class Slice:
         return self._native.is_lost
 
     def more(self) -> None:
-        """Says that there is more to do: the job runs at its full rate again."""
+        """Reports that there is more to do: the job runs at its full rate again."""
         return self._native.more()
 
     def abort(self) -> None:
-        """Says that another process was at the same work, or that for another reason this slice
-        tells nothing about how much there is to do: it does not change how often the job runs.
+        """Marks the slice as aborted, because another process was doing the same work, or because
+        for another reason this slice tells nothing about how much there is to do. It then does
+        not change how often the job runs.
         """
         return self._native.abort()
 

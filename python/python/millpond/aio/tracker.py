@@ -60,8 +60,7 @@ class QueueTracker(Generic[AnyStr]):
 
     async def add(self, ids: Members) -> None:
         """Adds ids, for programs that insert rows: insert the rows first, and then add their ids.
-        An id that is tracked already stays, also if a check that is under way finds no work for
-        it.
+        An id that is already tracked stays, even if a check in progress finds no work for it.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` they may
         have been added. Adding them again is safe.
@@ -101,7 +100,7 @@ class QueueTracker(Generic[AnyStr]):
         return await self._native.len()
 
     async def stats(self) -> TrackerStats:
-        """How many ids are tracked, and how far the scan has come.
+        """How many ids are tracked, and the position of the scan.
 
         :raises: :class:`~millpond.WrongTypeError` if the keys hold something else;
           :class:`~millpond.IncompatibleVersionError` or :class:`~millpond.CorruptError` if they
@@ -110,10 +109,10 @@ class QueueTracker(Generic[AnyStr]):
         return await self._native.stats()
 
     async def ids(self, after: int = 0, limit: int = 25) -> list[Tracked[AnyStr]]:
-        """A page of the ids whose stamps come after ``after``, in the order of their stamps:
-        first those that are checked first. It has up to ``limit`` ids; or more, if the last ones
-        have the same stamp. The next page comes after the stamp of the last id of this one, and
-        an empty page is the end. An id that is checked between two pages may be on both.
+        """A page of the ids whose stamps come after ``after``, in the order of their stamps,
+        which is the order in which they are checked. It has up to ``limit`` ids, or more if the
+        last ones have the same stamp. The next page comes after the stamp of the last id of this
+        one, and an empty page is the end. An id that is checked between two pages may be on both.
 
         :param after: the stamp of the last id of the page before, or 0
         :param limit: the maximum number of rows or ids, 1 to 1,000
@@ -123,7 +122,7 @@ class QueueTracker(Generic[AnyStr]):
         return await self._native.ids(after, limit)
 
     async def clear(self) -> int:
-        """Forgets all ids, and lets the next scan begin at the beginning; returns how many ids
+        """Removes all ids, and lets the next scan start at the beginning; returns how many ids
         there were.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
@@ -134,19 +133,19 @@ class QueueTracker(Generic[AnyStr]):
         return await self._native.clear()
 
     async def scan(self, rows: Rows, limit: int = 25, round_min: Seconds = 60) -> Scanned:
-        """Reads a page of rows of your table by a function of yours, adds their ids, and
-        remembers where to go on.
+        """Reads a page of rows of your table through your function, adds their ids, and stores
+        the position for the next scan.
 
         The function gets the row after which the page begins, or None for the beginning of the
-        table, and how many rows to read. It returns the rows in their order: for each a text or a
-        number that tells where it is, such as its primary key, and its id, which is empty if the
-        row has none to track. Fewer rows than ``limit`` are the last ones of the table: then the
-        next scan begins at the beginning, at most once in ``round_min``, and otherwise waits at
-        the end for rows that are new. With a ``round_min`` of 100 years it stays there. Rows are
-        compared by your database alone: a number comes back as text.
+        table, and how many rows to read. It returns the rows in their order: for each its
+        position, a text or a number such as its primary key, and its id, which is empty if there
+        is none to track. Fewer rows than ``limit`` are the last ones of the table: then the next
+        scan starts at the beginning, at most once per ``round_min``, and otherwise stays at the
+        end and adds new rows. With a ``round_min`` of 100 years it always stays there. Only your
+        database compares positions: a number is passed back as text.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
-        have been done. The next scan goes on in either case.
+        have been done. The next scan continues in either case.
 
         A row is a tuple of two, or another iterable of two that is in order: a text or an
         integer, and the id, which can also be ``None`` if there is none to track. The rows are a
@@ -160,7 +159,7 @@ class QueueTracker(Generic[AnyStr]):
         :raises: The error of the function, in which case nothing was changed;
           :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000, a ``round_min``
           above 100 years, a row that is empty or above 1 KiB, an id above 512 bytes, more than
-          1,000 rows, and a full page that ends with the row after which it was to begin; otherwise
+          1,000 rows, and a full page that ends with the row after which it should begin; otherwise
           as :meth:`add`.
         """
         check_function("rows", rows, IS_ASYNC)
@@ -173,7 +172,7 @@ class QueueTracker(Generic[AnyStr]):
     async def prune(
         self, done: Callable[[list[AnyStr]], Returned[Iterable[Member]]], limit: int = 25
     ) -> Pruned:
-        """Checks the ids that were checked longest ago by a function of yours, and removes those
+        """Checks, through your function, the ids that were checked longest ago, and removes those
         that have no work any more.
 
         The function gets up to ``limit`` ids, and returns those of them for which nothing is
@@ -200,9 +199,9 @@ class QueueTracker(Generic[AnyStr]):
 
     async def begin_scan(self, limit: int = 25, round_min: Seconds = 60) -> TrackerStats:
         """The first half of a scan, for programs that cannot give a function to :meth:`scan`: the
-        stats, whose ``row`` is the one after which the scan goes on. It changes nothing, and has
-        the arguments of the second half so that wrong ones are refused before the program reads
-        any rows.
+        stats, whose ``row`` is the one after which the scan continues. It changes nothing, and
+        takes the arguments of the second half so that invalid ones are refused before the program
+        reads any rows.
 
         :param limit: the maximum number of rows or ids, 1 to 1,000
         :param round_min: how long a round of scans lasts at least, up to 100 years, in seconds
@@ -248,8 +247,8 @@ class QueueTracker(Generic[AnyStr]):
 
     async def sample(self, limit: int = 25) -> Sample[AnyStr]:
         """The first half of a prune, for programs that cannot give a function to :meth:`prune`:
-        the ids that were checked longest ago, which get a new stamp. A single one, if the last
-        sample was not followed by its :meth:`remove`.
+        the ids that were checked longest ago, which get a new stamp. It returns a single id if no
+        :meth:`remove` has followed the last sample.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
         have been done; then the next one samples a single id.
@@ -262,7 +261,7 @@ class QueueTracker(Generic[AnyStr]):
 
     async def remove(self, ids: Members, sampled: Members, stamp: int) -> Pruned:
         """The second half of a prune: removes those of the sampled ids that have no work any
-        more. One that was added, scanned or sampled since stays. Call it also if there are none
+        more. One that was added, scanned or sampled since stays. Call it even if there are none
         to remove, since that ends the sample.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may

@@ -173,7 +173,7 @@ class VolatileHash(Generic[AnyStr]):
     ) -> FieldPage[AnyStr]:
         """A page of the fields that are live, in the order of expiry, and by their bytes if they
         expire at the same time. Pages are not one snapshot: a field that is set or touched
-        between two pages may be on both, and on neither if it now expires sooner. Every other
+        between two pages may be on both, or on neither if it now expires sooner. Every other
         field is on one page. A page may have fewer fields than its limit and still be followed by
         another one.
 
@@ -249,11 +249,11 @@ class VolatileHash(Generic[AnyStr]):
 
     async def reap(self, limit: int = 5) -> Reaped:
         """Frees the memory of up to ``limit`` fields and locks that have expired, in the order of
-        expiry, in one short step. Repeat it while it says that there is ``more``. No read returns
-        what has expired, whether it is removed or not.
+        expiry, in one short step. Repeat it while it reports that there is ``more``. No read
+        returns an expired field, whether it has been removed or not.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
-        have been done. It can be repeated: it finds what is left.
+        have been done. It can be repeated: it continues with the rest.
 
         :param limit: the maximum number of fields and locks to remove, 1 to 1,000
         :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000;
@@ -269,8 +269,8 @@ class VolatileHash(Generic[AnyStr]):
 
         Each holder gets a higher fence than all before it in this hash. Only :meth:`set_locked`
         and :meth:`set_and_release` check the lock where they write. For anything else that the
-        lock protects, pass the fence along and refuse a lower one than the last: a holder that
-        was stopped for longer than its ``ttl`` does not notice by itself. On servers with
+        lock protects, pass the fence along and refuse a fence lower than the last one: a holder
+        that was paused for longer than its ``ttl`` does not notice by itself. On servers with
         replicas a failover can lose a lock that was just taken. The fence still grows, unless the
         clock of the new server is behind by more than what was lost.
 
@@ -308,11 +308,11 @@ class VolatileHash(Generic[AnyStr]):
 
     async def lock(self, field: Member, ttl: Seconds) -> FieldLock | None:
         """Takes the lock of a field if it is free, without waiting, and renews it until it is
-        released; None if another holder has it. ``ttl`` is how long the others wait if this
+        released; None if another holder has it. ``ttl`` is how long other callers wait if this
         process dies.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
-        have been taken although nobody holds it; then it expires after ``ttl``.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the lock
+        may have been taken without a holder; then it expires after ``ttl``.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param ttl: how long others wait for the lock if this process dies, from 1 ms to 100
@@ -323,8 +323,8 @@ class VolatileHash(Generic[AnyStr]):
         return None if native is None else FieldLock(native)
 
     async def renew(self, field: Member, token: Member, ttl: Seconds) -> bool:
-        """Makes the lock of a field run for ``ttl`` from now; returns False and changes nothing
-        if the token does not hold it.
+        """Renews the lock of a field for ``ttl`` from now; returns False and changes nothing if
+        the token does not hold it.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
         have been done; renewing again is safe.
@@ -452,12 +452,13 @@ class VolatileHashes(Generic[AnyStr]):
         return VolatileHash(self._native.hash(base))
 
     async def reap(self, limit: int = 5) -> Reaped:
-        """Frees the memory of up to ``limit`` fields and locks that have expired. It looks at all
-        shards, beginning with one at random, and there only at hashes that may have something to
-        remove: a step for each shard and each of these hashes, of which it looks at no more than
-        ``limit``, or 16 if that is more. Repeat it while it says that there is ``more``.
+        """Frees the memory of up to ``limit`` fields and locks that have expired. It visits all
+        shards, beginning with a random one, and in them only hashes that may have something to
+        remove, up to ``limit`` of them, or 16 if that is more. Each shard and each of these
+        hashes takes one step. Repeat it while it reports that there is ``more``.
 
-        After an error a part of it may have been done. It can be repeated: it finds what is left.
+        After an error a part of it may have been done. It can be repeated: it continues with the
+        rest.
 
         :param limit: the maximum number of fields and locks to remove, 1 to 1,000
         :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000, and for

@@ -392,10 +392,10 @@ module Millpond
   # @!attribute [r] took
   #   @return [Float] how long the slice took, in seconds
   # @!attribute [r] why
-  #   @return [Symbol] what became of the slice, or why none ran
+  #   @return [Symbol] the outcome of the slice, or why none ran
   Duty = Struct.new(:recruited, :job, :took, :why)
 
-  # What all processes have reported of a job.
+  # The reports of all processes about a job.
   #
   # @!attribute [r] job
   #   @return [String] the id of the job
@@ -427,7 +427,7 @@ module Millpond
   JobStats = Struct.new(:job, :backoff, :last_granted_us, :granted, :worked, :nothing, :aborted, :failed,
     :overran, :items, :busy_us, :lost, :late)
 
-  # What all processes have reported of a recruiter.
+  # The reports of all processes about a recruiter.
   #
   # @!attribute [r] enlisted
   #   @return [Integer] enlistments: those that ran a slice, and those that the next fields count
@@ -436,17 +436,17 @@ module Millpond
   # @!attribute [r] not_due
   #   @return [Integer] enlistments of a process whose turn to ask had not come
   # @!attribute [r] denied
-  #   @return [Integer] asks at a moment when no job was to run
+  #   @return [Integer] requests to the server when no job was due to run
   # @!attribute [r] busy
-  #   @return [Integer] asks at a moment when as many slices of a job were running as may
+  #   @return [Integer] requests to the server when a job that was due already had `max_running` slices running
   # @!attribute [r] in_slice
   #   @return [Integer] enlistments of a process that was running a slice
   # @!attribute [r] over_duty
-  #   @return [Integer] enlistments of a process that had given away as much of its time as it may
+  #   @return [Integer] enlistments of a process whose slices had taken as much of its time as `duty_max` allows
   # @!attribute [r] no_jobs
   #   @return [Integer] enlistments without a job
   # @!attribute [r] unavailable
-  #   @return [Integer] asks to which the server did not respond in time, or with an error
+  #   @return [Integer] requests to which the server did not respond in time, or responded with an error
   # @!attribute [r] jobs
   #   @return [Array<JobStats>] the jobs, by their ids: those per second that a process has offered, and those by
   #     share that one has reported
@@ -689,7 +689,8 @@ module Millpond
   # What a scan did.
   #
   # @!attribute [r] rows
-  #   @return [Integer] the rows that it went past; 0 if another scan did so first, and nothing was done
+  #   @return [Integer] the rows that it moved past; 0 if another scan did so first, in which case nothing was
+  #     changed
   # @!attribute [r] added
   #   @return [Integer] the ids that were not tracked before
   # @!attribute [r] more
@@ -702,23 +703,23 @@ module Millpond
   #   @return [String] the id
   # @!attribute [r] stamp
   #   @return [Integer] when it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
-  #     Only ids of one step have the same
+  #     Only ids of one step have the same stamp
   Tracked = Struct.new(:id, :stamp)
 
-  # How much is tracked, and how far the scan has come.
+  # How many ids are tracked, and the position of the scan.
   #
   # @!attribute [r] ids
   #   @return [Integer] how many ids are tracked
   # @!attribute [r] rounds
-  #   @return [Integer] how often a scan has come to the end of the table and begun anew
+  #   @return [Integer] how often a scan has reached the end of the table and started again
   # @!attribute [r] oldest
-  #   @return [Integer, nil] the oldest stamp: when the id was last checked that is checked next, in microseconds
-  #     since the Unix epoch. nil if nothing is tracked
+  #   @return [Integer, nil] the oldest stamp, that of the id that is checked next, in microseconds since the Unix
+  #     epoch. nil if nothing is tracked
   # @!attribute [r] row
   #   @return [String, nil] the row that the next scan comes after; nil if it begins at the beginning
   TrackerStats = Struct.new(:ids, :rounds, :oldest, :row)
 
-  # Whether a lock was taken: it has either a fence or the time that another holder has left.
+  # Whether a lock was taken: either its fence, or the time left to another holder.
   #
   # @!attribute [r] fence
   #   @return [Integer, nil] the fence, if the token holds the lock now: higher than that of every earlier holder of
@@ -775,7 +776,7 @@ module Millpond
   #   @return [Float] how long until the lock expires, unless it is renewed or released before, in seconds
   LockHolder = Struct.new(:token, :fence, :remaining)
 
-  # What a step removed, and what is left to remove.
+  # The number of fields and locks that a step removed, and whether there is more to remove.
   #
   # @!attribute [r] fields
   #   @return [Integer] fields that had expired
@@ -788,10 +789,10 @@ module Millpond
   #   @return [Boolean] whether there is more to remove now
   # @!attribute [r] next_in
   #   @return [Float, nil] how long until there is something to remove, in seconds: zero if there is already, and
-  #     nil if there is nothing at all. Of a family it may be too early
+  #     nil if there is nothing at all. For a family it may be too early
   Reaped = Struct.new(:fields, :locks, :orphans, :more, :next_in)
 
-  # The value of a field, or else whether its lock was taken: exactly one of the three is there.
+  # The value of a field, or else whether its lock was taken: exactly one of the three is present.
   #
   # @!attribute [r] value
   #   @return [String, nil] the value, if the field is live. Its lock was left as it is
