@@ -357,16 +357,11 @@ static void handle_event(millpond_events_job *job, millpond_task_outcome *outcom
     handle(context, (struct held){.event = job}, outcome);
 }
 
-/* Notes what was reported of a job, by what it was taken as. */
-static void note_report(struct handling *handling, const millpond_report_data *data) {
-    const char *name = data->task != NULL ? "task" : data->event != NULL ? "event" : "message";
+/* Notes what was reported of a job, by what it was taken as, which has this name in the reply. */
+static void note_report(struct handling *handling, const millpond_report_data *data, const char *name,
+                        json_t *taken) {
     size_t i;
-    json_t *seen, *taken;
-    if (data->task == NULL && data->shuffle_message == NULL && data->event == NULL)
-        return;
-    taken = data->task != NULL    ? json_task(data->task->tasks)
-            : data->event != NULL ? json_event(data->event->events)
-                                  : json_message(data->shuffle_message);
+    json_t *seen;
     pthread_mutex_lock(&handling->lock);
     json_array_foreach(handling->all, i, seen) {
         if (!json_equal(json_object_get(seen, name), taken))
@@ -382,15 +377,21 @@ static void note_report(struct handling *handling, const millpond_report_data *d
 }
 
 static void on_task_report(const millpond_tasks_report *report, void *context) {
-    note_report(context, millpond_tasks_report_data(report));
+    const millpond_tasks_data *job = millpond_tasks_report_job_data(report);
+    if (job != NULL)
+        note_report(context, millpond_tasks_report_data(report), "task", json_task(job->tasks));
 }
 
 static void on_message_report(const millpond_shuffle_report *report, void *context) {
-    note_report(context, millpond_shuffle_report_data(report));
+    const millpond_shuffle_message *job = millpond_shuffle_report_job_data(report);
+    if (job != NULL)
+        note_report(context, millpond_shuffle_report_data(report), "message", json_message(job));
 }
 
 static void on_event_report(const millpond_events_report *report, void *context) {
-    note_report(context, millpond_events_report_data(report));
+    const millpond_events_data *job = millpond_events_report_job_data(report);
+    if (job != NULL)
+        note_report(context, millpond_events_report_data(report), "event", json_event(job->events));
 }
 
 static void run(struct handling *handling, millpond_error **error) {
