@@ -351,7 +351,7 @@ static void a_loop_of_ones_own(const struct backend *backend) {
     /* A mistake ends nothing. */
     millpond_task_outcome outcome = {.end = 77, .delay_ms = MILLPOND_NOT_SET};
     FAILS(MILLPOND_INVALID_ARGUMENT, "end is 77", millpond_tasks_run_end(run, job, &outcome, &error));
-    FAILS(MILLPOND_INVALID_ARGUMENT, "none of this run",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "not from this run",
           millpond_tasks_run_end(other, job, NULL, &error));
     outcome.end = MILLPOND_TASK_RELEASE;
     outcome.delay_ms = 0;

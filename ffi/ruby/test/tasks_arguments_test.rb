@@ -199,7 +199,7 @@ class TasksArgumentsTest < MillpondTest
 
   def test_workers
     refused(TypeError, /max_attempts must be an Integer, not nil/) { @store.worker("q", max_attempts: nil) }
-    refused(INVALID, /max_crashes is 4294967296, which is too/) { @store.worker("q", max_crashes: 1 << 32) }
+    refused(INVALID, /max_crashes is 4294967296, which is out/) { @store.worker("q", max_crashes: 1 << 32).run { flunk } }
     refused(INVALID, /error_queue is not UTF-8/) { @store.worker("q", error_queue: "\xFF").run { flunk } }
     refused(ArgumentError, /a block or a handler/) { @store.worker("q").run }
     refused(ArgumentError, /a block or a handler/) { @store.worker("q").drain(5) }

@@ -15,7 +15,7 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_doc_query' => 64, 'millpond_tasks_filter' => 48, 'millpond_task_filter' => 72,
     'millpond_task_queue_stats' => 88,
     'millpond_task_namespace_stats' => 32, 'millpond_tasks_dependency' => 168,
-    'millpond_tasks_worker_options' => 88, 'millpond_report_data' => 56, 'millpond_shuffle_worker_options' => 72,
+    'millpond_tasks_worker_options' => 104, 'millpond_report_data' => 32, 'millpond_shuffle_worker_options' => 80,
     'millpond_job_counts' => 32, 'millpond_schedule' => 160, 'millpond_schedule_info' => 128,
     'millpond_schedules_synced' => 40, 'millpond_events_data' => 120,
     'millpond_task_outcome' => 56, 'millpond_hash_pair' => 32, 'millpond_hash_field' => 40,
