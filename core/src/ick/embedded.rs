@@ -6,7 +6,7 @@ use super::Token;
 use super::scored_set::{Lowered, ScoredSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
-use crate::step::codec::{Reader, put_bytes, put_integer, put_score};
+use crate::step::codec::{Reader, put_bytes, put_integer, put_score, unknown_tag};
 use crate::step::{self, Effects, Snapshot, StepContext, Timestamp};
 
 /// What the embedded engine keeps for one Ick.
@@ -217,7 +217,7 @@ impl Ick {
                     let (score, member) = pair(&mut record)?;
                     self.consumer.lower(score, member);
                 }
-                unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
+                unknown => return Err(unknown_tag("an ick", unknown)),
             }
         }
         Ok(())

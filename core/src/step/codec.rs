@@ -63,15 +63,14 @@ macro_rules! effects {
                     $($tag => {
                         Self::$effect $({ $($field: $crate::step::codec::Field::read(record)?),+ })?
                     })+
-                    unknown => {
-                        return Err(Self::unreadable(&format!("has the unknown tag {unknown}")));
-                    }
+                    unknown => return Err($crate::step::codec::unknown_tag($queue, unknown)),
                 })
             }
         }
 
         impl $name<'_> {
             /// The error of a record.
+            #[allow(dead_code, reason = "some queues refuse nothing but what their fields refuse")]
             $visibility fn unreadable(what: &str) -> $crate::error::Error {
                 $crate::step::codec::unreadable(&format!(concat!("of ", $queue, " {}"), what))
             }
@@ -169,6 +168,14 @@ impl<'a> Reader<'a> {
 /// The journal verifies its checksums, so a record that does not decode was written by other code.
 fn short() -> Error {
     unreadable("does not decode")
+}
+
+/// The error of an effect that only a later version can have written, as the journal verifies its checksums. It is not
+/// damage, which a repair would cut off.
+pub(crate) fn unknown_tag(queue: &str, tag: u8) -> Error {
+    let message =
+        format!("a journal record of {queue} has the tag {tag}, which this version does not know");
+    Error::new(ErrorKind::IncompatibleVersion, message)
 }
 
 pub(crate) fn unreadable(what: &str) -> Error {

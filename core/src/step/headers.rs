@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result, ensure, invalid};
+use crate::step::check_not_reserved;
 
 /// The most headers of a task or an event.
 pub const HEADERS_MAX: usize = 64;
@@ -34,7 +35,7 @@ impl Headers {
     /// These headers; if a name occurs several times, the last one counts.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for names that are empty or not UTF-8, and for more than [`HEADERS_MAX`] headers or
+    /// `INVALID_ARGUMENT` for names that are empty, not UTF-8 or begin with `millpond:`, and for more than [`HEADERS_MAX`] headers or
     /// [`HEADERS_BYTES_MAX`].
     pub fn new<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         headers: impl IntoIterator<Item = (N, V)>,
@@ -44,6 +45,7 @@ impl Headers {
             let (name, value) = (name.as_ref(), value.as_ref());
             ensure!(!name.is_empty(), "a header's name is empty");
             ensure!(std::str::from_utf8(name).is_ok(), "a header's name is no UTF-8");
+            check_not_reserved("a header's name", name)?;
             bytes += name.len() + value.len();
             if let Some(replaced) = all.insert(name.to_vec(), value.to_vec()) {
                 bytes -= name.len() + replaced.len();

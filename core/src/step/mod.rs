@@ -36,7 +36,8 @@ pub use name::NAME_BYTES_MAX;
 #[cfg(test)]
 pub(crate) use name::tests as names;
 pub(crate) use name::{
-    around_number, check_name, check_name_length, has_tag, numbered_name, tagged_name, unmarked,
+    around_number, check_name, check_name_length, check_not_reserved, has_tag, numbered_name,
+    tagged_name, unmarked,
 };
 pub use operation::Operation;
 pub(crate) use operation::{head, sealed, steps};

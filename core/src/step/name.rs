@@ -5,6 +5,9 @@ use crate::error::{Result, ensure, invalid};
 /// The longest name of a queue, in bytes.
 pub const NAME_BYTES_MAX: usize = 64 * 1024;
 
+/// How the names begin that are the library's own: of queues, namespaces and headers.
+const RESERVED: &[u8] = b"millpond:";
+
 /// Refuses a name that is too long; `what` says in the error which name it is.
 pub(crate) fn check_name_length(what: &str, name: &[u8]) -> Result<()> {
     match name.len() {
@@ -15,12 +18,17 @@ pub(crate) fn check_name_length(what: &str, name: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses a name that is empty or too long.
+/// Refuses a name that is empty, too long or reserved.
 pub(crate) fn check_name(what: &str, name: &[u8]) -> Result<()> {
-    match name.is_empty() {
-        true => Err(invalid(format!("{what} is empty"))),
-        false => check_name_length(what, name),
-    }
+    ensure!(!name.is_empty(), "{what} is empty");
+    check_not_reserved(what, name)?;
+    check_name_length(what, name)
+}
+
+/// Refuses a name that later versions may use for data of the library.
+pub(crate) fn check_not_reserved(what: &str, name: &[u8]) -> Result<()> {
+    ensure!(!name.starts_with(RESERVED), "{what} begins with \"millpond:\", which is reserved");
+    Ok(())
 }
 
 /// The prefix of all keys of a queue: the name, in braces unless it already contains a {tag}, so that the keys lie in
@@ -197,6 +205,15 @@ pub(crate) mod tests {
             prop_assert_eq!(tag(&of_one), tag(&with_tag(&one)));
             let tagged = of_one.strip_suffix(b":tasks").unwrap();
             prop_assert_eq!(unmarked(tagged, b":tasks"), with_tag(&one));
+        }
+    }
+
+    #[test]
+    fn names_of_the_library_are_reserved() {
+        let error = check_name("the name", b"millpond:queues").unwrap_err();
+        assert!(error.message().ends_with("the name begins with \"millpond:\", which is reserved"));
+        for name in [&b"millpond"[..], b"millpond/a", b"a millpond:", b"{millpond:}"] {
+            check_name("the name", name).unwrap();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Result, ensure};
 use crate::step::limits::DEDUP_WINDOW_MAX;
-use crate::step::{When, check_name};
+use crate::step::{When, check_name, check_not_reserved};
 
 /// The most characters of a task's id, of a claimant and of a namespace.
 pub const ID_CHARS_MAX: usize = 64;
@@ -45,7 +45,8 @@ pub(super) fn doc_id(id: &str) -> Result<()> {
 }
 
 pub(super) fn namespace(namespace: &str) -> Result<()> {
-    name("namespace", namespace, ID_CHARS_MAX)
+    name("namespace", namespace, ID_CHARS_MAX)?;
+    check_not_reserved("the namespace", namespace.as_bytes())
 }
 
 /// A claimant without a name could not hold anything.

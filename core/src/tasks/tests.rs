@@ -384,6 +384,18 @@ fn what_no_store_could_do_is_refused() {
     };
     for (modification, says) in [
         (Modification::new().insert(NewTask::new("")), "the queue's name is empty"),
+        (
+            Modification::new().insert(NewTask::new("millpond:q")),
+            "the queue's name begins with \"millpond:\", which is reserved",
+        ),
+        (
+            Modification::new().insert_doc(NewDoc::new("millpond:n", "k")),
+            "the namespace begins with \"millpond:\", which is reserved",
+        ),
+        (
+            Modification::new().insert(new().header("millpond:h", "v")),
+            "a header's name begins with \"millpond:\", which is reserved",
+        ),
         (Modification::new().insert(new().id("")), "the id is empty"),
         (Modification::new().insert(new().id("x".repeat(65))), "the id has 65 characters; 64"),
         (Modification::new().insert(new().id("a\0")), "the id holds a NUL character"),

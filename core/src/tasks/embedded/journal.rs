@@ -12,7 +12,7 @@ use super::index::Location;
 use super::queue::{NOBODY, Notes, Queue, Record, Slot, Texts};
 use super::{Doc, State};
 use crate::error::{Error, ErrorKind, Result};
-use crate::step::codec::{Field, Reader, put_bytes, put_integer};
+use crate::step::codec::{Field, Reader, put_bytes, put_integer, unknown_tag};
 use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot};
 use crate::tasks::{Headers, NewDoc};
 
@@ -51,6 +51,8 @@ pub(super) mod tag {
     pub(crate) const DEDUP_WINDOW: u8 = 15;
     /// Id, time: the id of a task that has ended is taken until then. It is in no queue, and may be recorded twice.
     pub(crate) const TAKEN: u8 = 16;
+    /// The last tag of this version.
+    pub(crate) const LAST: u8 = TAKEN;
 }
 
 /// Writes and reads the fields that the effects of each tag hold of a task or a document, in this order.
@@ -232,6 +234,9 @@ impl State {
         while !record.is_empty() {
             let tag = record.byte()?;
             match (tag, &section) {
+                (unknown, _) if !(tag::QUEUE..=tag::LAST).contains(&unknown) => {
+                    return Err(unknown_tag("a task store", unknown));
+                }
                 (tag::QUEUE, _) => section = Some(Section::Queue(Field::read(&mut record)?)),
                 (tag::NAMESPACE, _) => {
                     section = Some(Section::Namespace(Field::read(&mut record)?))
