@@ -36,8 +36,8 @@ use crate::runtime::clock::Clock;
 /// | `connect_timeout` | `1s` | the limit for one attempt to connect, including name resolution, TLS and login |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
 /// | `wait` | `0s` | how long calls wait for a server that has not been reached yet, if longer than `timeout`: for programs that start during an outage, or with their server |
-/// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has a connection, and the number of open ones is not limited |
-/// | `persist` | | how long connections that a client leaves behind are kept for the next client of this process with the same URL; without it they are closed with the client. For PHP under php-fpm, where each page makes its client anew |
+/// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call uses one connection, and the number of open connections is not limited |
+/// | `persist` | | how long connections that a client leaves behind are kept for the next client of this process with the same URL; without it they are closed with the client. For PHP under php-fpm, where each request creates a new client |
 /// | `client_name` | | the name in `CLIENT LIST` |
 /// | `db` | `0` | the database, if the path does not name one |
 /// | `tls_ca` | the public web roots | a file of root certificates in PEM |
@@ -45,7 +45,7 @@ use crate::runtime::clock::Clock;
 /// | `sentinel_user`, `sentinel_password` | | credentials for the sentinels, separate from the server's |
 /// | `sentinel_tls` | as in the scheme | whether to use TLS to the sentinels |
 /// | `sync` | `always` | for `file:`, when a step is on disk: with `always` before it is acknowledged, with a time such as `100ms` at most that much later, with `never` when the operating system writes it |
-/// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, instead of failing with the error `CORRUPT`; also written as `?repair`. Everything after that point is lost: copy the directory first |
+/// | `repair` | `false` | for `file:`, whether a truncated or damaged log is cut off where the damage begins, instead of failing with the error `CORRUPT`; also written as `?repair`. Everything after that point is lost: copy the directory first |
 ///
 /// A call ends within 100 ms of its timeout, whatever the server does, even if it keeps sending a byte now and then.
 /// Several sentinels or servers of a cluster that do not reply share that time.
