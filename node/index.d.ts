@@ -265,8 +265,8 @@ export class Client<T extends string | Buffer = string> {
   [Symbol.asyncDispose](): Promise<void>
 
   /**
-   * The queue of events with this name. Makes no call: a queue is created when it is first used,
-   * with one partition and the defaults of {@link EventConfigChange}, unless it was
+   * The queue of events with this name. Makes no call: a queue is created at its first use, with
+   * one partition and the defaults of {@link EventConfigChange}, unless it was
    * {@link EventQueue.configure | configured} before.
    *
    * @param name - the queue's name, 1 to 64 KiB
@@ -2926,7 +2926,7 @@ export interface Event {
   id: string
   /** Its key; empty for none. */
   key: Buffer
-  /** What was published. */
+  /** Its payload. */
   payload: Buffer
   /** Its headers. */
   headers: [name: string, value: Buffer][]
@@ -2935,8 +2935,8 @@ export interface Event {
   /** When it was published, in microseconds since the Unix epoch. */
   publishedAtUs: number
   /**
-   * When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
-   * does not expire once it was received.
+   * When it is dropped if it has not been received by then, in microseconds since the Unix epoch.
+   * It does not expire once it has been received.
    */
   expiresAtUs: number | null
   /** Its deduplication id. */
@@ -2947,16 +2947,16 @@ export interface Event {
   crashes: number
   /** How often it was redriven from the dead letters. */
   redriven: number
-  /** What the last failure said; empty if there was none. */
+  /** The text of the last failure; empty if there was none. */
   err: string
   /** Why it is a dead letter, if it is one. */
   reason: DeadReason | null
-  /** What it waits for; `'leased'` if it was received. */
+  /** Its state; `'leased'` if it was received. */
   state: EventState
   /**
    * The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
-   * when its time comes or it is tried again, until when it is leased, or when it was done; 0 for
-   * an event that is behind another one.
+   * when its time comes or it is retried, until when it is leased, or when it was done; 0 for an
+   * event that is behind another one.
    */
   stateAtUs: number
   /** The token of its last delivery; zeros if it was never delivered. */
@@ -2974,19 +2974,17 @@ export interface Delivery {
 /** Ids of events, or objects that have one. */
 export type EventIds = string | { readonly id: string } | Iterable<string | { readonly id: string }>
 
-/** What became of an event that was published. */
+/** The outcome for an event that was published. */
 export interface Published {
   /** The event's id; for a duplicate, the id of the existing event. */
   id: string
-  /** What happened. */
+  /** Whether it was added, and whether it replaced another event. */
   status: 'created' | 'duplicate' | 'replaced'
   /** When it fires, in microseconds since the Unix epoch; 0 for a duplicate. */
   fireAtUs: number
 }
 
-/**
- * The position of an event among those in its state: by time, and by id where the time is the same.
- */
+/** The position of an event among those in its state: by time, and by id if times are equal. */
 export interface EventPosition {
   /** The event's `stateAtUs`, in microseconds since the Unix epoch. */
   stateAtUs: number
@@ -2998,7 +2996,7 @@ export interface EventPosition {
 export interface EventPage {
   /**
    * The events, by time and id; events that are behind another one of their key, in the order in
-   * which they come.
+   * which they will be delivered.
    */
   events: Event[]
   /** The position that the next page comes after; null for the last page. */
@@ -3015,7 +3013,7 @@ export interface EventStats {
   ready: number
   /** Events that are leased. */
   leased: number
-  /** Events that failed and wait to be tried again. */
+  /** Events that failed and wait for their retry. */
   retry: number
   /** Events that are dead letters. */
   dead: number
@@ -3025,14 +3023,15 @@ export interface EventStats {
   dedupIds: number
   /**
    * Since when the event that has waited longest could have been received, in microseconds since
-   * the Unix epoch; also one whose time has come or whose lease has expired while nobody receives.
+   * the Unix epoch; this includes events whose time has come or whose lease has expired since the
+   * last receive.
    */
   readySinceUs: number | null
   /** The time, in microseconds since the Unix epoch. */
   nowUs: number
   /** How many events the partitions allow to be leased at a time; 0 for any number. */
   concurrency: number
-  /** How many events a second the queue delivers at most; 0 for any number. */
+  /** How many events per second the queue delivers at most; 0 for any number. */
   rate: number
   /** How many events the rate lets through immediately; 0 without a rate. */
   rateLeft: number
@@ -3041,14 +3040,16 @@ export interface EventStats {
   /** Schedules that have a tick to come; a schedule that is paused or at its end has none. */
   schedules: number
   /**
-   * Events of the partition that has most, including those that are done. Plan at most a million
-   * events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to
-   * another whole.
+   * Events of the largest partition, including those that are done. Plan at most a million events,
+   * or 256 MiB, per partition: a cluster moves the keys of a partition from one server to another
+   * as a whole.
    */
   largestPartition: number
 }
 
-/** How a queue treats its events. {@link EventConfigChange} says more of each, and changes it. */
+/**
+ * How a queue treats its events. {@link EventConfigChange} describes each setting, and changes it.
+ */
 export interface EventConfig {
   /** How many partitions the queue has. */
   partitions: number
@@ -3072,7 +3073,7 @@ export interface EventConfig {
   concurrency: number
   /** How many events per second may be delivered; 0 for no limit. */
   rate: number
-  /** How many events may be delivered in a burst; 0 for as many as in a second. */
+  /** How many events may be delivered in a burst; 0 for the number of one second. */
   burst: number
   /** How long an event can still be read after it is done; 0 if it is not kept. */
   retentionMs: number
@@ -3081,10 +3082,9 @@ export interface EventConfig {
 /** What {@link EventQueue.configure} changes; what is left out stays as it is, or has its default in a new queue. */
 export interface EventConfigChange {
   /**
-   * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
-   * changes nothing: {@link EventQueue.reshard} does. Steps of different partitions do not wait for
-   * each other, and may run on different servers of a cluster. A queue that exists keeps its
-   * number, whatever this says: {@link EventQueue.reshard} changes it.
+   * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do
+   * not wait for each other, and may run on different servers of a cluster. An existing queue keeps
+   * its number of partitions: {@link EventQueue.reshard} changes it.
    */
   partitions?: number | bigint | undefined
   /** How long an event is leased to its receiver; 30 seconds in a new queue. In milliseconds. */
@@ -3096,11 +3096,11 @@ export interface EventConfigChange {
   maxAttempts?: number | bigint | undefined
   /**
    * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue, 0
-   * for no limit. A process that ends takes all that it works on with it. So an event of which two
-   * leases expired, or one if the next one would be the last, is received alone, and a worker works
-   * on nothing beside it: it lets the jobs that it has end first, and until it begins the lease
-   * does not count. So what was beside an event that crashes the workers is not given up with it;
-   * with 1 it is.
+   * for no limit. If a process dies, the leases of all its jobs expire. So an event of which two
+   * leases expired, or one if the next expiry would be the last, is received alone, and a worker
+   * runs no other job beside it: it lets its current jobs end first, and until it starts the event,
+   * the lease does not count. So the jobs beside an event that crashes the workers do not become
+   * dead letters with it; with a value of 1 they do.
    */
   maxCrashes?: number | bigint | undefined
   /**
@@ -3117,31 +3117,30 @@ export interface EventConfigChange {
   eventsMax?: number | bigint | undefined
   /**
    * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is forgotten
-   * early: while it remembers that many, an event with another one is refused.
+   * early: while it remembers that many, an event with a new id is refused.
    */
   dedupIdsMax?: number | bigint | undefined
   /** Whether delivery is paused, as {@link EventQueue.pause} and {@link EventQueue.resume} do. */
   paused?: boolean | null | undefined
   /**
    * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
-   * allows an equal part of that, rounded down, so the number must not be below the number of
-   * partitions.
+   * allows an equal share, rounded down, so the value must not be below the number of partitions.
    */
   concurrency?: number | bigint | undefined
   /**
    * How many events per second may be delivered, including those that are delivered again; 0, as in
-   * a new queue, for no limit. Each partition allows an equal part of that.
+   * a new queue, for no limit. Each partition allows an equal share.
    */
   rate?: number | bigint | undefined
   /**
-   * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-   * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal part
-   * of that, and at least one.
+   * How many events may be delivered in a burst, after a time with fewer deliveries than `rate`
+   * allows; 0, as in a new queue, for the number of one second. Each partition allows an equal
+   * share, and at least one.
    */
   burst?: number | bigint | undefined
   /**
-   * How long an event can still be read after it is done; 0, as in a new queue, if it is not to be
-   * kept. In milliseconds.
+   * How long an event can still be read after it is done; 0, as in a new queue, to delete it
+   * immediately. In milliseconds.
    */
   retentionMs?: number | undefined
 }
@@ -3153,23 +3152,23 @@ export interface PublishOptions {
    * event has no key.
    */
   key?: Member | undefined
-  /** When it fires, in milliseconds since the Unix epoch; a time in the past is now. */
+  /** When it fires, in milliseconds since the Unix epoch; a time in the past means now. */
   atMs?: number | bigint | undefined
   /** How long after publishing it fires. In milliseconds. */
   delayMs?: number | undefined
   /**
-   * How long after its time it is dropped if it was not received by then. Once it was received it
-   * does not expire: it is delivered again if it fails, is released or its lease expires, however
-   * late that is. In milliseconds.
+   * How long after its time it is dropped if it has not been received by then. Once it has been
+   * received it does not expire: it is delivered again if it fails, is released or its lease
+   * expires, however late that is. In milliseconds.
    */
   ttlMs?: number | undefined
   /**
-   * Of all events of one key with this id, only one is added; for producers that may publish twice.
+   * Of all events of a key with this id, only one is added; for producers that may publish twice.
    */
   dedupId?: string | undefined
   /**
-   * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of an
-   * event that is cancelled is free at once. In milliseconds.
+   * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of a
+   * cancelled event is free immediately. In milliseconds.
    */
   dedupWindowMs?: number | undefined
   /** What happens if the id is taken; `'ignore'` by default. */
@@ -3206,30 +3205,31 @@ export interface Schedule {
   everyMs?: number | undefined
   /** One of the times of `every`, in milliseconds since the Unix epoch; 0 by default. */
   anchorMs?: number | bigint | undefined
-  /** What its events carry, at most 16 MiB; nothing by default. */
+  /** The payload of its events, at most 16 MiB; empty by default. */
   payload?: Member | undefined
   /** The headers of its events: each a name with any bytes as its value. */
   headers?: Fields | undefined
   /**
-   * How long after its time an event is dropped if it was not received by then. Once it was
-   * received it does not expire. In milliseconds.
+   * How long after its time an event is dropped if it has not been received by then. Once it has
+   * been received it does not expire. In milliseconds.
    */
   ttlMs?: number | undefined
-  /** What becomes of an event that was not received in time; `'latest'` by default. */
+  /** The handling of an event that was not received in time; `'latest'` by default. */
   missed?: 'latest' | 'expire' | undefined
   /**
-   * How long an event can be received before it is missed, with `'expire'`; 1 minute by default.
-   * One that was received within it is not missed, even if it is delivered again later. In
+   * How long an event can be received before it is missed, with `'expire'`; 1 minute by default. An
+   * event that was received within it is not missed, even if it is delivered again later. In
    * milliseconds.
    */
   graceMs?: number | undefined
-  /** Whether events wait for each other; `'wait'` by default. */
+  /** Whether the events of the schedule wait for each other; `'wait'` by default. */
   overlap?: 'wait' | 'allow' | undefined
   /**
-   * The time before which no tick comes, in milliseconds since the Unix epoch. It is 0 by default.
+   * The time before which there is no tick, in milliseconds since the Unix epoch. It is 0 by
+   * default.
    */
   fromMs?: number | bigint | undefined
-  /** The time from which on no tick comes, in milliseconds since the Unix epoch. */
+  /** The time from which on there is no tick, in milliseconds since the Unix epoch. */
   untilMs?: number | bigint | undefined
   /**
    * A number that rises with each change of the program that puts the schedule: putting a schedule
@@ -3242,21 +3242,21 @@ export interface Schedule {
 export interface ScheduleInfo {
   /** Its id. */
   id: string
-  /** The cron expression, if that is what it follows. */
+  /** The cron expression, if it has one. */
   cron: string | null
   /** The zone of the cron expression. */
   zone: string | null
-  /** The time between two ticks, if that is what it follows. */
+  /** The time between two ticks, if it has a fixed interval. */
   everyMs: number | null
-  /** What its events carry. */
+  /** The payload of its events. */
   payload: Buffer
   /** Whether it is paused. */
   paused: boolean
-  /** Its next tick, in microseconds since the Unix epoch, as far as it is known. */
+  /** Its next tick, in microseconds since the Unix epoch, if it is known. */
   nextUs: number | null
   /** Its last tick, in microseconds since the Unix epoch. */
   passedUs: number | null
-  /** How many of its ticks were not received in time, as far as that was noticed. */
+  /** How many of its ticks are known not to have been received in time. */
   missed: number
   /** Its revision. */
   revision: number
@@ -3270,7 +3270,7 @@ export interface SyncedSchedules {
   ignored: boolean
   /** How many did not exist before. */
   created: number
-  /** How many have changed. */
+  /** How many were changed. */
   updated: number
   /** How many existed without a change. */
   unchanged: number
@@ -3299,18 +3299,17 @@ export interface EventQueryOptions extends CallOptions {
 
 /** Which dead letters to redrive; by default all of them. */
 export interface RedriveEventsOptions extends CallOptions {
-  /** Only those that were given up for this reason. */
+  /** Only dead letters with this reason. */
   reason?: DeadReason | undefined
-  /** Only those that were given up at this time or later, in microseconds since the Unix epoch. */
+  /** Only dead letters that died at this time or later, in microseconds since the Unix epoch. */
   sinceUs?: number | bigint | undefined
-  /** Only those that were given up earlier than this, in microseconds since the Unix epoch. */
+  /** Only dead letters that died earlier than this, in microseconds since the Unix epoch. */
   beforeUs?: number | bigint | undefined
   /** At most this many. */
   max?: number | bigint | undefined
   /**
-   * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
-   * later, one after the other, so nobody has to stay for it. Each call counts from its own
-   * beginning.
+   * At this rate, 1 to 1,000,000,000 a second, instead of all now: the rest are scheduled one after
+   * the other, so no process has to stay for them. Each call counts from its own start.
    */
   perSecond?: number | bigint | undefined
 }
@@ -3346,10 +3345,10 @@ export interface DeliveriesOptions extends CallOptions {
   /**
    * Takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
    * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the two
-   * of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they owned.
+   * of a new queue own `-80` and `80-`, and doubling the number of partitions halves their ranges.
    * Any other {@link EventQueue.reshard} moves as little as possible, and so can leave a partition
-   * with several parts, as the error says. An event with neither a key nor a deduplication id
-   * belongs to some part. By default events come from all partitions.
+   * with several parts, which the error lists. An event with neither a key nor a deduplication id
+   * belongs to an arbitrary part. By default events come from all partitions.
    */
   keyRange?: string | undefined
 }
@@ -3359,9 +3358,9 @@ export interface DeliveriesOptions extends CallOptions {
  * {@link EventWorker.run} works until it is stopped, on `concurrency` events at a time, and
  * {@link EventWorker.drain} until nothing is ready.
  *
- * The worker keeps an event while it is worked on: a native thread renews its lease three times per
- * lease. The queue's {@link EventConfig} sets the length of the lease, the number of attempts and
- * the backoff.
+ * The worker keeps the lease of an event while its handler runs: a native thread renews it three
+ * times per lease. The queue's {@link EventConfig} sets the length of the lease, the number of
+ * attempts and the backoff.
  */
 export interface EventWorkerOptions extends WorkerOptions {
   /**
@@ -3409,12 +3408,13 @@ export class EventQueue {
    *
    * A step that is sent again after a lost connection adds nothing twice. After
    * {@link ConnectionLostError} or {@link TimeoutError} the event may or may not have been added;
-   * if it is published again with the same deduplication id, it is there once.
+   * publishing it again with the same deduplication id adds it once.
    *
    * @throws {@link InvalidArgumentError} for an event beyond its limits, before anything is sent;
    * {@link AlreadyExistsError} if its deduplication id is taken and the event asks for this error;
-   * {@link QueueFullError} if its partition holds as much as its configuration allows;
-   * {@link WrongTypeError} if a key holds something else. In all cases nothing was added.
+   * {@link QueueFullError} if its partition holds as many events or deduplication ids as its
+   * configuration allows; {@link WrongTypeError} if a key holds something else. In all cases
+   * nothing was added.
    */
   publish(payload: Member, options?: PublishOptions & CallOptions): Promise<Published>
 
@@ -3424,19 +3424,19 @@ export class EventQueue {
    *
    * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over
    * a connection to the same database. Whenever it runs, it publishes as {@link EventQueue.publish}
-   * does: it makes the queue if that does not exist, finds the partition if the queue was
-   * resharded, and counts a delay from then on. Its reply is the id of the event as text, or for a
-   * duplicate the id of the existing event.
+   * does: it creates the queue if that does not exist, finds the partition if the queue was
+   * resharded, and counts a delay from that time. Its reply is the id of the event as text, or for
+   * a duplicate the id of the existing event.
    *
    * Redis does not roll back when a command of a transaction fails, so this command does not fail
-   * because of what the queue holds. It adds an event even to a full queue. An event that is to be
-   * refused if its deduplication id is taken is refused by this call.
+   * because of the queue's contents. It adds an event even to a full queue. An event that asks for
+   * an error if its deduplication id is taken is refused by this call.
    *
    * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
    * need the same `{tag}`.
    *
    * The command publishes each time it runs; with a deduplication id, a repeated transaction
-   * publishes once. The command fails, while the rest of the transaction does not, if the queue is
+   * publishes once. The command fails, but the rest of the transaction does not, if the queue is
    * being deleted, and if a key of the queue holds something else or was written by a version that
    * this one does not know.
    *
@@ -3455,34 +3455,34 @@ export class EventQueue {
   publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
 
   /**
-   * Changes the configuration of the queue, and makes the queue if it does not exist. What the
-   * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
-   * undoes nothing else. Programs that configure different things do not undo each other; programs
-   * that set the same thing to different values do, each time that one of them starts. When the
-   * call returns, every partition has it. A program can make this call at each of its starts: that
-   * ends neither a pause, unless it says so, nor a {@link EventQueue.reshard}, as the number of
-   * partitions is that of a queue that is new. If the server cannot be reached, the call fails; the
-   * run of a worker waits until the server responds.
+   * Changes the configuration of the queue, and creates the queue if it does not exist. Settings
+   * that the change leaves out stay as they are, or have their defaults in a new queue: slowing
+   * down a queue undoes nothing else. Programs that configure different settings do not undo each
+   * other; programs that set the same one to different values do, each time that one of them
+   * starts. When the call returns, every partition has the change. A program can make this call at
+   * each of its starts: it does not end a pause, unless the change says so, or undo a
+   * {@link EventQueue.reshard}, as the number of partitions only applies to a new queue. If the
+   * server cannot be reached, the call fails; the run of a worker waits until the server responds.
    *
-   * @throws {@link InvalidArgumentError} for what is beyond its limits, and for what does not go
+   * @throws {@link InvalidArgumentError} for a value beyond its limits, and for one that conflicts
    * with the rest of the configuration, such as a `concurrency` below the number of partitions that
    * the queue has, or a `burst` without a `rate`.
    */
   configure(options?: EventConfigChange & CallOptions): Promise<void>
 
   /**
-   * A worker, which receives events, keeps them while they are worked on, and ends their
+   * A worker, which receives events, renews their leases while they are processed, and ends their
    * deliveries. See {@link EventWorker}.
    */
   worker(options?: EventWorkerOptions): EventWorker
 
   /**
    * Reads events by their ids, in order, with their states: null for an event that does not exist,
-   * because it has ended and is not kept, or never existed. Does not make the queue.
+   * because it has ended and is not kept, or never existed. Does not create the queue.
    *
-   * Events are as the last step left them: one whose time has come, or whose lease has expired,
-   * stays scheduled or leased until a consumer receives; one that has expired exists until its turn
-   * comes.
+   * Events are in the state that the last step left them in: an event whose time has come, or whose
+   * lease has expired, stays scheduled or leased until a consumer receives; an expired event exists
+   * until its turn comes.
    *
    * @param ids - ids of events
    * @throws {@link InvalidArgumentError} for more than 1,000,000 ids; {@link WrongTypeError} if a
@@ -3492,18 +3492,18 @@ export class EventQueue {
 
   /**
    * Lists the events in one state over all partitions, by the time of the state and by id, page by
-   * page. Does not make the queue.
+   * page. Does not create the queue.
    *
-   * Events that are `behind` another one are listed by its key, in the order in which they come; a
-   * page after an event that no longer exists begins with the first one. A page may hold fewer
-   * events than its limit and still have a next one: it ends when its payloads exceed 8 MiB, and
-   * leaves out what was cancelled in a long lane. Events are as the last step left them, as for a
-   * {@link EventQueue.fetch}.
+   * Events that are `behind` another one are listed by their key, in the order in which they will
+   * be delivered; a page after an event that no longer exists begins with the first one. A page may
+   * hold fewer events than its limit and still have a next one: it ends when its payloads exceed 8
+   * MiB, and leaves out cancelled events of a long lane. Events are in the state that the last step
+   * left them in, as for a {@link EventQueue.fetch}.
    *
-   * The pages together have each event once that is in the state for as long as they are read, also
-   * if the queue is {@link EventQueue.reshard | resharded} meanwhile. An event that was ready or
-   * behind another one is scheduled by its time once it has moved, until a consumer receives; while
-   * the events of a key move, its list of those behind may be empty.
+   * The pages together contain each event that is in the state during the whole listing exactly
+   * once, even if the queue is {@link EventQueue.reshard | resharded} during it. An event that was
+   * ready or behind another one is scheduled by its time once it has moved, until a consumer
+   * receives; while the events of a key move, its list of those behind may be empty.
    *
    * @param state - the state of the events
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; for events that are
@@ -3513,15 +3513,15 @@ export class EventQueue {
   list(state: EventState, options?: EventQueryOptions): Promise<EventPage>
 
   /**
-   * Makes dead letters events again, which are ready or come behind the others of their keys, and
-   * returns the result for each.
+   * Turns dead letters into events again, which are ready or wait behind the other events of their
+   * keys, and returns the result for each.
    *
    * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
-   * one. Such an event keeps its id, no longer expires, and does not take its deduplication id
-   * again, which another event may have by now. Its earlier deliveries can no longer be ended.
+   * one. Such an event keeps its id, no longer expires, and does not get its deduplication id back,
+   * which another event may have by now. Its earlier deliveries can no longer be ended.
    *
-   * A step that is sent again after a lost connection does not redrive an event that has died again
-   * since.
+   * A step that is sent again after a lost connection does not redrive an event that has become a
+   * dead letter again.
    *
    * @param ids - ids of events
    * @throws {@link InvalidArgumentError} for an event that is listed twice, and for more than
@@ -3530,14 +3530,14 @@ export class EventQueue {
   redrive(ids: EventIds, options?: CallOptions): Promise<('gone' | 'redriven' | 'not_dead')[]>
 
   /**
-   * Makes all dead letters that match the filter events again, as {@link EventQueue.redrive} does,
-   * and returns how many. Those of each partition are redriven in the order in which they died.
-   * Events that die while this runs stay dead. Does not make the queue. If the queue is
-   * {@link EventQueue.reshard | resharded} meanwhile, each is redriven once, and the call helps to
-   * move what is on its way.
+   * Turns all dead letters that match the filter into events again, as {@link EventQueue.redrive}
+   * does, and returns how many. Those of each partition are redriven in the order in which they
+   * died. Events that die during the call stay dead. Does not create the queue. If the queue is
+   * {@link EventQueue.reshard | resharded} during the call, each is redriven once, and the call
+   * helps to complete the move.
    *
-   * With `perSecond` they fire one after the other at that rate, so that what they failed for is
-   * not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+   * With `perSecond` they fire one after the other at that rate, so that the service that made them
+   * fail is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
    *
    * The call takes steps of up to 1,000 dead letters each: after an error some may have been
    * redriven.
@@ -3548,18 +3548,18 @@ export class EventQueue {
   redriveAll(options?: RedriveEventsOptions): Promise<number>
 
   /**
-   * Removes all events of a state, or those that match the filter, and returns how many. No
-   * consumer is told. Does not make the queue.
+   * Removes all events of a state, or those that match the filter, and returns how many. Consumers
+   * are not notified. Does not create the queue.
    *
    * Leased events are never removed, so `'leased'` is refused. Events that are `behind` another
-   * event are removed by its key. When the first event of a key is removed, the next one becomes
+   * event are removed by their key. When the first event of a key is removed, the next one becomes
    * ready, and stays. The deduplication ids of removed events are remembered as long as those of
-   * others.
+   * other events.
    *
-   * If the queue is {@link EventQueue.reshard | resharded} meanwhile, no event of the state is
-   * left, and the call helps to move what is on its way. An event that was ready or behind another
-   * one is scheduled by its time once it has moved, until a consumer receives: purge what is
-   * scheduled, too, or after the reshard.
+   * If the queue is {@link EventQueue.reshard | resharded} during the call, no event of the state
+   * is left, and the call helps to complete the move. An event that was ready or behind another one
+   * is scheduled by its time once it has moved, until a consumer receives: also purge the scheduled
+   * events, or purge after the reshard.
    *
    * The call takes steps of up to 1,000 events each: after an error some may have been removed.
    *
@@ -3571,13 +3571,13 @@ export class EventQueue {
   purge(state: EventState, options?: PurgeEventsOptions): Promise<number>
 
   /**
-   * Deletes the queue with all its events, including leased ones, its configuration and what it
-   * remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes it
-   * again, as a new one. On a server a small key of each partition stays for ten minutes, so that
+   * Deletes the queue with all its events, including leased ones, its configuration and everything
+   * that it remembers. A delivery that ends later finds no event. Using the queue afterwards
+   * creates a new one. On a server a small key of each partition stays for ten minutes, so that
    * calls that began before find the queue deleted.
    *
    * The call takes several steps. If it fails, part of the queue may be left. The next `delete`
-   * removes the rest, and so does the next call that uses the queue, which then makes it again.
+   * removes the rest, and so does the next call that uses the queue, which then creates a new one.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
@@ -3597,10 +3597,11 @@ export class EventQueue {
   publishMany(events: Iterable<NewEvent | Member>, options?: CallOptions): Promise<Published[]>
 
   /**
-   * Leases up to `max` events that are ready, those that have been ready for longest first, for as
-   * long as the configuration says. No other consumer gets them until they {@link EventQueue.nack |
-   * fail} or the lease expires. Fewer than `max` mean that no other event may be received now, that
-   * these have more than 8 MiB, or that 256 steps were not enough for all that had become due.
+   * Leases up to `max` ready events for the configured time, those that have been ready for longest
+   * first. No other consumer gets them until they {@link EventQueue.nack | fail} or the lease
+   * expires. Fewer than `max` events are returned if no other event can be received now, if the
+   * events have more than 8 MiB, or if 256 steps were not enough for everything that had become
+   * due.
    *
    * At least once. After {@link ConnectionLostError} or {@link TimeoutError} events may have been
    * leased that no caller received: they are delivered again when their lease expires.
@@ -3611,7 +3612,7 @@ export class EventQueue {
    */
   receive(max?: number | bigint, options?: CallOptions): Promise<Event[]>
 
-  /** The consumer's loop: batches of events, as they become ready. See {@link Deliveries}. */
+  /** The consumer's loop: batches of events, when they become ready. See {@link Deliveries}. */
   deliveries(options?: DeliveriesOptions): Deliveries
 
   /**
@@ -3621,15 +3622,15 @@ export class EventQueue {
    * received it.
    *
    * @param delivery - the event, as it was received
-   * @throws {@link LeaseLostError} if the event was delivered again since, or its delivery ended in
-   * another way. It is not an error if this delivery has already ended the event.
+   * @throws {@link LeaseLostError} if the event has been delivered again, or its delivery has ended
+   * in another way. It is not an error if this delivery has already ended the event.
    */
   ack(delivery: Delivery, options?: CallOptions): Promise<void>
 
   /**
-   * Reports that working on an event failed, and why. The event is delivered again after the
-   * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
-   * dead letter. The other events of its key wait until then.
+   * Reports that processing an event failed, and why. The event is delivered again after the
+   * backoff of the configuration, or after the given delay; if that was its last attempt, it
+   * becomes a dead letter. The other events of its key wait until then.
    *
    * The last 1 KiB of `err` are kept.
    *
@@ -3645,8 +3646,8 @@ export class EventQueue {
   ): Promise<void>
 
   /**
-   * Gives an event back, as if it had not been delivered. It is available immediately or after this
-   * time.
+   * Gives an event back, as if it had not been delivered. It is available immediately, or after the
+   * given delay.
    *
    * @param delivery - the event, as it was received
    * @param options.afterMs - how long until it is delivered again; immediately by default, in
@@ -3659,8 +3660,7 @@ export class EventQueue {
   ): Promise<void>
 
   /**
-   * Gives an event up: it becomes a dead letter for this reason, and the next event of its key
-   * becomes ready.
+   * Makes an event a dead letter with this reason; the next event of its key becomes ready.
    *
    * @param delivery - the event, as it was received
    * @param reason - why, of which 1 KiB are kept
@@ -3682,25 +3682,25 @@ export class EventQueue {
 
   /**
    * Ends a delivery as {@link EventQueue.ack} does, and publishes follow-up events in the same
-   * step: both or neither, but for follow-up events that belong to another partition, which are
-   * published before. Follow-up events are never refused because the queue is full. Returns the
+   * step, both or neither; only follow-up events that belong to another partition are published
+   * before that step. Follow-up events are never refused because the queue is full. Returns the
    * result for each event, in order.
    *
    * In a queue with several partitions, follow-up events with other keys may belong to another
    * partition than the delivery. These are published first, and stay if the call fails afterwards.
-   * A follow-up event with a key has a deduplication id that is derived from the delivered event
-   * and from its place among the follow-up events, unless it has one of its own; in other
-   * partitions the id is remembered for 24 hours. So if the call is repeated, or the event
-   * delivered again, the same follow-up events in the same order are added once, also if the number
-   * of partitions has changed.
+   * A follow-up event with a key gets a deduplication id that is derived from the delivered event
+   * and from its position among the follow-up events, unless it has its own; in other partitions
+   * the id is remembered for 24 hours. So if the call is repeated, or the event delivered again,
+   * the same follow-up events in the same order are added once, even if the number of partitions
+   * has changed.
    *
    * @param delivery - the event, as it was received
    * @param events - the events, up to 1,000,000
    * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, in which case the
    * delivery has not ended and no follow-up event of its partition was added, but those of other
-   * partitions may have been; {@link LeaseLostError} also for an event that has ended, since its
-   * follow-up events can no longer be published. {@link InvalidArgumentError} for more than 100
-   * events; nothing was done then.
+   * partitions may have been added; {@link LeaseLostError} also for an event that has ended, since
+   * its follow-up events can no longer be published. {@link InvalidArgumentError} for more than 100
+   * events, in which case nothing was done.
    */
   ackWith(
     delivery: Delivery,
@@ -3709,8 +3709,8 @@ export class EventQueue {
   ): Promise<Published[]>
 
   /**
-   * Renews the leases of events: they last this long from now, or as long as the configuration
-   * says. Returns for each whether it is still held.
+   * Renews the leases of events: they last for the given time from now, or for the configured time.
+   * Returns for each whether it is still held.
    *
    * @param deliveries - events, as they were received
    * @throws {@link InvalidArgumentError} for a lease below a millisecond or above 100 years, and
@@ -3722,18 +3722,18 @@ export class EventQueue {
   ): Promise<('lost' | 'held' | 'cancelled')[]>
 
   /**
-   * Removes events that are not leased, whatever they wait for, and dead letters. With
-   * `alsoRunning`, the holders of leased events are told to stop when they next renew the lease,
-   * and these events are not tried again. With `force`, leased events are removed too, immediately:
-   * the next event of the key becomes ready, and what their holders do later is refused with
-   * {@link LeaseLostError}. This is the call that takes a hung delivery away. The deduplication id
-   * of an event that is cancelled is free at once. Returns the result for each.
+   * Removes events that are not leased, in any state, including dead letters. With `alsoRunning`,
+   * the holders of leased events are told to stop when they next renew the lease, and these events
+   * are not retried. With `force`, leased events are removed too, immediately: the next event of
+   * the key becomes ready, and later calls of their holders are refused with
+   * {@link LeaseLostError}. This is the call that ends a hung delivery. The deduplication id of a
+   * cancelled event is free immediately. Returns the result for each.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} the events may or may not have been
-   * cancelled; cancelling again is safe and says which: for ten minutes it says of an event that
-   * was cancelled that it was removed, also of one whose holder stopped as it was told. One that
-   * does not exist has ended in another way, such as by an `ack`. A partition remembers up to
-   * 100,000 of them, and a reshard forgets those of the keys that it moves.
+   * cancelled; cancelling again is safe and tells which: for ten minutes a cancelled event is
+   * reported as removed, also if its holder stopped because it was told to. An event that does not
+   * exist has ended in another way, such as by an `ack`. A partition remembers up to 100,000
+   * cancelled events, and a reshard forgets those of the keys that it moves.
    *
    * @param ids - ids of events
    * @param options.alsoRunning - whether leased events are cancelled too, whose holders are then
@@ -3748,8 +3748,8 @@ export class EventQueue {
   ): Promise<('gone' | 'removed' | 'running')[]>
 
   /**
-   * Reschedules events whose time has not come: they fire this long from now. One that waits to be
-   * tried again is tried this long from now. Returns the result for each.
+   * Reschedules events whose time has not come: they fire after the given delay. An event that
+   * waits for its retry is retried then. Returns the result for each.
    *
    * @param ids - ids of events
    * @param delayMs - how long from now, in milliseconds
@@ -3762,8 +3762,8 @@ export class EventQueue {
   ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
 
   /**
-   * Reschedules events whose time has not come, and those that wait to be tried again, to a time in
-   * milliseconds since the Unix epoch; a time in the past is now. Returns the result for each.
+   * Reschedules events whose time has not come, and those that wait for their retry, to a time in
+   * milliseconds since the Unix epoch; a time in the past means now. Returns the result for each.
    *
    * @param ids - ids of events
    * @throws As {@link EventQueue.cancel}; {@link InvalidArgumentError} for a time after the year
@@ -3776,11 +3776,12 @@ export class EventQueue {
   ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
 
   /**
-   * How many events there are in each state, over all partitions. Does not make the queue.
+   * How many events there are in each state, over all partitions. Does not create the queue.
    *
    * Partitions are read one after the other. If the queue is {@link EventQueue.reshard | resharded}
-   * meanwhile, each event is counted once, unless events move faster than two partitions can be
-   * read, 16 times in a row: then those that move just then may be counted twice or not at all.
+   * during the call, each event is counted once, unless events move faster than two partitions can
+   * be read, 16 times in a row: then the events that are being moved may be counted twice or not at
+   * all.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
@@ -3810,14 +3811,14 @@ export class EventQueue {
 
   /**
    * Changes the queue's number of partitions, and moves as few events as possible. The queue is
-   * made if it does not exist.
+   * created if it does not exist.
    *
    * The queue stays in use, but the two partitions between which events move deliver nothing until
    * those events have arrived: some 40 s for a million events. Nothing is lost or delivered out of
    * order, and leases and their tokens stay valid. A repeated call continues where an earlier one
-   * stopped. Consumers that wait for events also complete a move that no caller drives any more,
-   * but begin no other one: until the call has returned, `config` shows how far it is. Consumers of
-   * a `keyRange` fail with {@link InvalidArgumentError} when a partition owns only a part of it.
+   * stopped. Waiting consumers also complete a move that no caller drives any more, but do not
+   * begin another one: until the call has returned, `config` shows its progress. Consumers of a
+   * `keyRange` fail with {@link InvalidArgumentError} when a partition owns only a part of it.
    *
    * The call takes many steps. After an error some events have moved and the others have not: make
    * the call again.
@@ -3830,8 +3831,8 @@ export class EventQueue {
 
   /**
    * Does a part of {@link EventQueue.reshard}, of about 10,000 events at most, for a caller that
-   * shows its progress or that may stop. Returns how many events and other things this call has
-   * moved; 0 if nothing is left to do. Call it until then, since two partitions deliver nothing
+   * shows its progress or that may stop. Returns how many events and other items this call has
+   * moved; 0 if nothing is left to do. Call it until then, because two partitions deliver nothing
    * before that.
    *
    * @param partitions - the new number of partitions, 1 to 1,024
@@ -3842,20 +3843,20 @@ export class EventQueue {
   /**
    * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of
    * a calendar rule. An identical schedule is left as it is, so a program may put its schedules
-   * whenever it starts; only if the program has newer data of time zones the ticks that come are
-   * computed anew. It is the whole schedule that is put: what is left out has its default, whatever
-   * the one before had. A paused schedule stays paused. Returns the result.
+   * whenever it starts; the next ticks are computed again only if the program has newer time zone
+   * data. The call replaces the whole schedule: settings that are left out have their defaults, not
+   * their previous values. A paused schedule stays paused. Returns the result.
    *
-   * No separate process fires schedules. A consumer that receives from the queue turns the ticks
-   * that have come into events, so each tick fires once, however many processes there are. While no
-   * consumer receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+   * No separate process fires schedules. A consumer that receives from the queue turns the due
+   * ticks into events, so each tick fires once, however many processes there are. While no consumer
+   * receives, nothing fires; ticks that are due then fire late, as the schedule's `missed` says.
    *
    * Schedules are stored with the queue: after a {@link EventQueue.delete} of the queue, a
-   * `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+   * `FLUSHALL` or another loss of the server's data, they are gone, and nothing fires until a
    * program puts them again. If the server cannot be reached, the call fails, as
    * {@link EventQueue.configure} does.
    *
-   * A tick that is due fires once, according to the schedule that existed when it came.
+   * A due tick fires once, according to the schedule that existed when it became due.
    *
    * @param schedule - which events are to be published, and when
    * @throws {@link InvalidArgumentError} for an id that is empty or has more than 256 bytes, for an
@@ -3868,7 +3869,7 @@ export class EventQueue {
   ): Promise<'created' | 'unchanged' | 'updated' | 'ignored'>
 
   /**
-   * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
+   * Removes a schedule, and returns whether it existed. Events of past ticks stay.
    *
    * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
    * they may overlap
@@ -3923,13 +3924,13 @@ export class EventQueue {
 
   /**
    * Makes the schedules of an owner match a list: puts each of them, and removes all others that
-   * were put for this owner. For a program that says at each start which schedules it has. The
-   * revision counts for all of them: a call with a lower revision than an earlier call for this
-   * owner changes nothing. An id is for one owner: of two that have it in their lists the one with
-   * the higher revision gets it. Returns the result.
+   * were put for this owner. For a program that declares all its schedules at each start. The
+   * revision applies to all of them: a call with a lower revision than an earlier call for this
+   * owner changes nothing. An id belongs to one owner: of two owners that list it, the one with the
+   * higher revision gets it. Returns the result.
    *
-   * The call is not one step: after an error a part of it may have been done, and the same call
-   * again does the rest.
+   * The call is not one step: after an error a part of it may have been done, and repeating the
+   * call does the rest.
    *
    * @param owner - the owner of the schedules, such as the name of a program
    * @param revision - a number that rises with each change of the list

@@ -328,7 +328,7 @@ typedef enum {
 } millpond_report_kind;
 
 /**
- * The state of an event: what it waits for.
+ * The state of an event.
  */
 typedef enum {
     /**
@@ -348,11 +348,11 @@ typedef enum {
      */
     MILLPOND_EVENT_LEASED = 4,
     /**
-     * It failed, and waits to be delivered again.
+     * It failed, and waits for its retry.
      */
     MILLPOND_EVENT_RETRY = 5,
     /**
-     * It was given up, and stays until it is redriven, purged or cancelled.
+     * It is a dead letter, and stays until it is redriven, purged or cancelled.
      */
     MILLPOND_EVENT_DEAD = 6,
     /**
@@ -362,7 +362,7 @@ typedef enum {
 } millpond_events_state;
 
 /**
- * Why an event was given up.
+ * Why an event is a dead letter.
  */
 typedef enum {
     /**
@@ -380,7 +380,7 @@ typedef enum {
 } millpond_events_dead_reason;
 
 /**
- * What happens to an event that is published while its deduplication id is taken.
+ * The handling of an event that is published while its deduplication id is taken.
  */
 typedef enum {
     /**
@@ -388,12 +388,12 @@ typedef enum {
      */
     MILLPOND_IF_EXISTS_ERROR = 1,
     /**
-     * It is not added: the other one stays.
+     * It is not added: the existing event stays.
      */
     MILLPOND_IF_EXISTS_IGNORE = 2,
     /**
-     * It is added. The other one is cancelled unless it is leased; if it is, this one is added
-     * beside it.
+     * It is added. The existing event is cancelled unless it is leased; if it is, the new one is
+     * added beside it.
      */
     MILLPOND_IF_EXISTS_REPLACE = 3,
 } millpond_events_if_exists;
@@ -407,7 +407,7 @@ typedef enum {
      */
     MILLPOND_EVENT_CREATED = 1,
     /**
-     * It was not added, since its deduplication id was taken.
+     * It was not added, because its deduplication id was taken.
      */
     MILLPOND_EVENT_DUPLICATE = 2,
     /**
@@ -422,11 +422,12 @@ typedef enum {
  */
 typedef enum {
     /**
-     * Nothing was done: the event was delivered again since, or the delivery ended in another way.
+     * Nothing was done: the event has been delivered again, or the delivery has ended in another
+     * way.
      */
     MILLPOND_EVENT_END_LOST = 1,
     /**
-     * The delivery ended as it was to end.
+     * The delivery ended as requested.
      */
     MILLPOND_EVENT_END_ENDED = 2,
     /**
@@ -434,17 +435,17 @@ typedef enum {
      */
     MILLPOND_EVENT_END_GONE = 3,
     /**
-     * The event had failed too often, and was given up.
+     * The event failed too often, and is a dead letter.
      */
     MILLPOND_EVENT_END_DIED = 4,
     /**
-     * The event had been cancelled, and is gone.
+     * The event had been cancelled, and is deleted.
      */
     MILLPOND_EVENT_END_CANCELLED = 5,
 } millpond_events_settled;
 
 /**
- * Whether a delivery is held.
+ * Whether a delivery is still held.
  */
 typedef enum {
     /**
@@ -456,7 +457,7 @@ typedef enum {
      */
     MILLPOND_EVENT_LEASE_HELD = 2,
     /**
-     * It is held, but the event was cancelled: the work is to stop.
+     * It is held, but the event was cancelled: its holder is to stop.
      */
     MILLPOND_EVENT_LEASE_CANCELLED = 3,
 } millpond_events_held;
@@ -475,7 +476,7 @@ typedef enum {
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /**
      * It is leased. If requested, its holder is told to stop when the lease is renewed, and the
-     * event is not tried again.
+     * event is not retried.
      */
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
 } millpond_events_cancelled;
@@ -489,7 +490,7 @@ typedef enum {
      */
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
     /**
-     * It fires at the new time, or is tried again then.
+     * It fires, or is retried, at the new time.
      */
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
     /**
@@ -500,7 +501,7 @@ typedef enum {
 } millpond_events_rescheduled;
 
 /**
- * What became of a dead letter that was to be redriven.
+ * The result of redriving a dead letter.
  */
 typedef enum {
     /**
@@ -508,7 +509,7 @@ typedef enum {
      */
     MILLPOND_EVENT_REDRIVE_GONE = 1,
     /**
-     * It is ready, or behind the other events of its key.
+     * It is ready, or waits behind the other events of its key.
      */
     MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
     /**
@@ -518,16 +519,16 @@ typedef enum {
 } millpond_events_redriven;
 
 /**
- * What becomes of the event of a tick that was not received in time.
+ * The handling of the event of a tick that was not received in time.
  */
 typedef enum {
     /**
      * It waits until the next tick, whose event replaces it: when consumers come back after an
-     * hour, they get the event of the newest tick.
+     * hour, they get only the event of the newest tick.
      */
     MILLPOND_MISSED_LATEST = 1,
     /**
-     * It is dropped when the schedule's grace is over, unless it was received by then: when
+     * It is dropped when the schedule's grace is over, unless it has been received by then: when
      * consumers come back after an hour, they get the events of all ticks of the last minute, if
      * that is the grace.
      */
@@ -557,8 +558,8 @@ typedef enum {
      */
     MILLPOND_SCHEDULE_CREATED = 1,
     /**
-     * The same schedule existed: its ticks stay as they are, unless this program has newer data of
-     * time zones.
+     * The same schedule existed: its ticks stay as they are, unless this program has newer time
+     * zone data.
      */
     MILLPOND_SCHEDULE_UNCHANGED = 2,
     /**
@@ -566,7 +567,7 @@ typedef enum {
      */
     MILLPOND_SCHEDULE_UPDATED = 3,
     /**
-     * One with a higher revision exists, and stays.
+     * A schedule with a higher revision exists, and stays.
      */
     MILLPOND_SCHEDULE_IGNORED = 4,
 } millpond_events_put_status;
@@ -682,7 +683,7 @@ typedef struct millpond_error millpond_error;
 typedef struct millpond_events_deliveries millpond_events_deliveries;
 
 /**
- * An event that is being worked on; made by a `Run`, which ends it.
+ * An event that is being processed; made by a `Run`, which ends it.
  *
  * A native thread renews its lease three times per lease, so a busy handler keeps it. A job
  * belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.
@@ -2777,7 +2778,7 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * When it fires, in milliseconds since the Unix epoch; a time in the past is now.
+     * When it fires, in milliseconds since the Unix epoch; a time in the past means now.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t at_ms;
@@ -2786,19 +2787,19 @@ typedef struct {
      */
     int64_t delay_ms;
     /**
-     * How long after its time it is dropped if it was not received by then. Once it was received
-     * it does not expire: it is delivered again if it fails, is released or its lease expires,
-     * however late that is. `MILLPOND_NOT_SET`: the default.
+     * How long after its time it is dropped if it has not been received by then. Once it has been
+     * received it does not expire: it is delivered again if it fails, is released or its lease
+     * expires, however late that is. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
-     * Of all events of one key with this id, only one is added; for producers that may publish
+     * Of all events of a key with this id, only one is added; for producers that may publish
      * twice. NULL: not set.
      */
     millpond_bytes dedup_id;
     /**
      * How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
-     * an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
+     * a cancelled event is free immediately. `MILLPOND_NOT_SET`: the default.
      */
     int64_t dedup_window_ms;
     /**
@@ -2814,8 +2815,8 @@ typedef struct {
 } millpond_new_event;
 
 /**
- * What changes of the configuration of a queue. Whatever is left out stays as it is, or has
- * its default in a queue that is new; so a default is put back by saying it.
+ * A change of the configuration of a queue. Settings that are left out stay as they are, or
+ * have their defaults in a new queue; so to restore a default, set it.
  *
  * `millpond_event_config_change_init` fills it; then set what you like.
  */
@@ -2825,10 +2826,9 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
-     * changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
-     * for each other, and may run on different servers of a cluster. A queue that exists keeps its
-     * number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
+     * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+     * do not wait for each other, and may run on different servers of a cluster. An existing queue
+     * keeps its number of partitions: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
      * stays as it is.
      */
     int64_t partitions;
@@ -2844,11 +2844,12 @@ typedef struct {
     int64_t max_attempts;
     /**
      * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
-     * 0 for no limit. A process that ends takes all that it works on with it. So an event of which
-     * two leases expired, or one if the next one would be the last, is received alone, and a
-     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
-     * begins the lease does not count. So what was beside an event that crashes the workers is not
-     * given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
+     * 0 for no limit. If a process dies, the leases of all its jobs expire. So an event of which
+     * two leases expired, or one if the next expiry would be the last, is received alone, and a
+     * worker runs no other job beside it: it lets its current jobs end first, and until it starts
+     * the event, the lease does not count. So the jobs beside an event that crashes the workers do
+     * not become dead letters with it; with a value of 1 they do. `MILLPOND_NOT_SET`: it stays as
+     * it is.
      */
     int64_t max_crashes;
     /**
@@ -2868,7 +2869,7 @@ typedef struct {
     int64_t events_max;
     /**
      * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
-     * forgotten early: while it remembers that many, an event with another one is refused.
+     * forgotten early: while it remembers that many, an event with a new id is refused.
      * `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t dedup_ids_max;
@@ -2879,25 +2880,25 @@ typedef struct {
     int64_t paused;
     /**
      * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
-     * allows an equal part of that, rounded down, so the number must not be below the number of
+     * allows an equal share, rounded down, so the value must not be below the number of
      * partitions. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t concurrency;
     /**
      * How many events per second may be delivered, including those that are delivered again; 0, as
-     * in a new queue, for no limit. Each partition allows an equal part of that.
-     * `MILLPOND_NOT_SET`: it stays as it is.
+     * in a new queue, for no limit. Each partition allows an equal share. `MILLPOND_NOT_SET`: it
+     * stays as it is.
      */
     int64_t rate;
     /**
-     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-     * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
-     * part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
+     * How many events may be delivered in a burst, after a time with fewer deliveries than `rate`
+     * allows; 0, as in a new queue, for the number of one second. Each partition allows an equal
+     * share, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t burst;
     /**
-     * How long an event can still be read after it is done; 0, as in a new queue, if it is not to
-     * be kept. `MILLPOND_NOT_SET`: it stays as it is.
+     * How long an event can still be read after it is done; 0, as in a new queue, to delete it
+     * immediately. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t retention_ms;
 } millpond_event_config_change;
@@ -2940,7 +2941,7 @@ typedef struct {
      */
     int64_t anchor_ms;
     /**
-     * What its events carry, at most 16 MiB; nothing by default. NULL: not set.
+     * The payload of its events, at most 16 MiB; empty by default. NULL: not set.
      */
     millpond_bytes payload;
     /**
@@ -2948,32 +2949,32 @@ typedef struct {
      */
     millpond_bytes headers;
     /**
-     * How long after its time an event is dropped if it was not received by then. Once it was
-     * received it does not expire. `MILLPOND_NOT_SET`: the default.
+     * How long after its time an event is dropped if it has not been received by then. Once it has
+     * been received it does not expire. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
-     * What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
+     * The handling of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t missed;
     /**
      * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
-     * minute by default. One that was received within it is not missed, even if it is delivered
-     * again later. `MILLPOND_NOT_SET`: the default.
+     * minute by default. An event that was received within it is not missed, even if it is
+     * delivered again later. `MILLPOND_NOT_SET`: the default.
      */
     int64_t grace_ms;
     /**
-     * Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
-     * the default.
+     * Whether the events of the schedule wait for each other; `MILLPOND_OVERLAP_WAIT` by default.
+     * `MILLPOND_NOT_SET`: the default.
      */
     int64_t overlap;
     /**
-     * The time before which no tick comes, in milliseconds since the Unix epoch.
+     * The time before which there is no tick, in milliseconds since the Unix epoch.
      */
     uint64_t from_ms;
     /**
-     * The time from which on no tick comes, in milliseconds since the Unix epoch.
+     * The time from which on there is no tick, in milliseconds since the Unix epoch.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t until_ms;
@@ -2985,8 +2986,7 @@ typedef struct {
 } millpond_schedule;
 
 /**
- * The position of an event among those in its state: by time, and by id where the time is the
- * same.
+ * The position of an event among those in its state: by time, and by id if times are equal.
  *
  * Its layout is fixed.
  */
@@ -3047,16 +3047,16 @@ typedef struct {
      */
     size_t size;
     /**
-     * Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
+     * Only dead letters with this reason. `MILLPOND_NOT_SET`: the default.
      */
     int64_t reason;
     /**
-     * Only those that were given up at this time or later, in microseconds since the Unix epoch.
+     * Only dead letters that died at this time or later, in microseconds since the Unix epoch.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t since_us;
     /**
-     * Only those that were given up earlier than this, in microseconds since the Unix epoch.
+     * Only dead letters that died earlier than this, in microseconds since the Unix epoch.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t before_us;
@@ -3065,9 +3065,9 @@ typedef struct {
      */
     int64_t max;
     /**
-     * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
-     * later, one after the other, so nobody has to stay for it. Each call counts from its own
-     * beginning. `MILLPOND_NOT_SET`: the default.
+     * At this rate, 1 to 1,000,000,000 a second, instead of all now: the rest are scheduled one
+     * after the other, so no process has to stay for them. Each call counts from its own start.
+     * `MILLPOND_NOT_SET`: the default.
      */
     int64_t per_second;
 } millpond_event_redrive_filter;
@@ -3128,7 +3128,7 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * What was published.
+     * Its payload.
      */
     millpond_bytes payload;
     /**
@@ -3144,8 +3144,8 @@ typedef struct {
      */
     uint64_t published_at_us;
     /**
-     * When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
-     * does not expire once it was received. `MILLPOND_NOT_SET`: none.
+     * When it is dropped if it has not been received by then, in microseconds since the Unix
+     * epoch. It does not expire once it has been received. `MILLPOND_NOT_SET`: none.
      */
     int64_t expires_at_us;
     /**
@@ -3165,7 +3165,7 @@ typedef struct {
      */
     uint64_t redriven;
     /**
-     * What the last failure said; empty if there was none.
+     * The text of the last failure; empty if there was none.
      */
     millpond_bytes err;
     /**
@@ -3173,13 +3173,13 @@ typedef struct {
      */
     uint64_t reason;
     /**
-     * What it waits for; `MILLPOND_EVENT_LEASED` if it was received.
+     * Its state; `MILLPOND_EVENT_LEASED` if it was received.
      */
     uint64_t state;
     /**
      * The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
-     * when its time comes or it is tried again, until when it is leased, or when it was done; 0
-     * for an event that is behind another one.
+     * when its time comes or it is retried, until when it is leased, or when it was done; 0 for an
+     * event that is behind another one.
      */
     uint64_t state_at_us;
     /**
@@ -3189,7 +3189,7 @@ typedef struct {
 } millpond_event;
 
 /**
- * What became of an event that was published.
+ * The outcome for an event that was published.
  */
 typedef struct {
     /**
@@ -3197,7 +3197,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * What happened.
+     * Whether it was added, and whether it replaced another event.
      */
     uint64_t status;
     /**
@@ -3227,7 +3227,7 @@ typedef struct {
      */
     uint64_t leased;
     /**
-     * Events that failed and wait to be tried again.
+     * Events that failed and wait for their retry.
      */
     uint64_t retry;
     /**
@@ -3244,8 +3244,8 @@ typedef struct {
     uint64_t dedup_ids;
     /**
      * Since when the event that has waited longest could have been received, in microseconds since
-     * the Unix epoch; also one whose time has come or whose lease has expired while nobody
-     * receives. `MILLPOND_NOT_SET`: none.
+     * the Unix epoch; this includes events whose time has come or whose lease has expired since
+     * the last receive. `MILLPOND_NOT_SET`: none.
      */
     int64_t ready_since_us;
     /**
@@ -3257,7 +3257,7 @@ typedef struct {
      */
     uint64_t concurrency;
     /**
-     * How many events a second the queue delivers at most; 0 for any number.
+     * How many events per second the queue delivers at most; 0 for any number.
      */
     uint64_t rate;
     /**
@@ -3273,16 +3273,16 @@ typedef struct {
      */
     uint64_t schedules;
     /**
-     * Events of the partition that has most, including those that are done. Plan at most a million
+     * Events of the largest partition, including those that are done. Plan at most a million
      * events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server
-     * to another whole.
+     * to another as a whole.
      */
     uint64_t largest_partition;
 } millpond_event_stats;
 
 /**
- * How a queue treats its events. `millpond_event_config_change` says more of each, and changes
- * it.
+ * How a queue treats its events. `millpond_event_config_change` describes each setting, and
+ * changes it.
  */
 typedef struct {
     /**
@@ -3330,7 +3330,7 @@ typedef struct {
      */
     uint64_t rate;
     /**
-     * How many events may be delivered in a burst; 0 for as many as in a second.
+     * How many events may be delivered in a burst; 0 for the number of one second.
      */
     uint64_t burst;
     /**
@@ -3348,7 +3348,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * The cron expression, if that is what it follows. NULL: none.
+     * The cron expression, if it has one. NULL: none.
      */
     millpond_bytes cron;
     /**
@@ -3356,11 +3356,11 @@ typedef struct {
      */
     millpond_bytes zone;
     /**
-     * The time between two ticks, if that is what it follows. `MILLPOND_NOT_SET`: none.
+     * The time between two ticks, if it has a fixed interval. `MILLPOND_NOT_SET`: none.
      */
     int64_t every_ms;
     /**
-     * What its events carry.
+     * The payload of its events.
      */
     millpond_bytes payload;
     /**
@@ -3368,8 +3368,8 @@ typedef struct {
      */
     uint64_t paused;
     /**
-     * Its next tick, in microseconds since the Unix epoch, as far as it is known.
-     * `MILLPOND_NOT_SET`: none.
+     * Its next tick, in microseconds since the Unix epoch, if it is known. `MILLPOND_NOT_SET`:
+     * none.
      */
     int64_t next_us;
     /**
@@ -3377,7 +3377,7 @@ typedef struct {
      */
     int64_t passed_us;
     /**
-     * How many of its ticks were not received in time, as far as that was noticed.
+     * How many of its ticks are known not to have been received in time.
      */
     uint64_t missed;
     /**
@@ -3403,7 +3403,7 @@ typedef struct {
      */
     uint64_t created;
     /**
-     * How many have changed.
+     * How many were changed.
      */
     uint64_t updated;
     /**
@@ -7401,9 +7401,9 @@ void millpond_event_redrive_filter_init(millpond_event_redrive_filter *options, 
 void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size_t size);
 
 /**
- * The queue of events with this name. Makes no call: a queue is created when it is first used,
- * with one partition and the defaults of `millpond_event_config_change`, unless it was
- * configured before.
+ * The queue of events with this name. Makes no call: a queue is created at its first use, with
+ * one partition and the defaults of `millpond_event_config_change`, unless it was configured
+ * before.
  *
  * `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
  * failure to NULL.
@@ -7442,18 +7442,18 @@ millpond_status millpond_events_fetch(millpond_events_queue *queue,
 
 /**
  * Lists the events in one state over all partitions, by the time of the state and by id, page
- * by page. Does not make the queue.
+ * by page. Does not create the queue.
  *
- * Events that are `MILLPOND_EVENT_BEHIND` another one are listed by its key, in the order in
- * which they come; a page after an event that no longer exists begins with the first one. A
- * page may hold fewer events than its limit and still have a next one: it ends when its
- * payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
- * last step left them, as for a `millpond_events_fetch`.
+ * Events that are `MILLPOND_EVENT_BEHIND` another one are listed by their key, in the order in
+ * which they will be delivered; a page after an event that no longer exists begins with the
+ * first one. A page may hold fewer events than its limit and still have a next one: it ends
+ * when its payloads exceed 8 MiB, and leaves out cancelled events of a long lane. Events are
+ * in the state that the last step left them in, as for a `millpond_events_fetch`.
  *
- * The pages together have each event once that is in the state for as long as they are read,
- * also if the queue is resharded meanwhile. An event that was ready or behind another one is
- * scheduled by its time once it has moved, until a consumer receives; while the events of a
- * key move, its list of those behind may be empty.
+ * The pages together contain each event that is in the state during the whole listing exactly
+ * once, even if the queue is resharded during it. An event that was ready or behind another
+ * one is scheduled by its time once it has moved, until a consumer receives; while the events
+ * of a key move, its list of those behind may be empty.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
@@ -7471,12 +7471,12 @@ millpond_status millpond_events_list(millpond_events_queue *queue,
                                      millpond_error **error);
 
 /**
- * Makes dead letters events again, which are ready or come behind the others of their keys,
- * and returns the result for each.
+ * Turns dead letters into events again, which are ready or wait behind the other events of
+ * their keys, and returns the result for each.
  *
  * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
- * one. Such an event keeps its id, no longer expires, and does not take its deduplication id
- * again, which another event may have by now. Its earlier deliveries can no longer be ended.
+ * one. Such an event keeps its id, no longer expires, and does not get its deduplication id
+ * back, which another event may have by now. Its earlier deliveries can no longer be ended.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -7484,7 +7484,7 @@ millpond_status millpond_events_list(millpond_events_queue *queue,
  * 1,000,000; those of the connection.
  *
  * Delivery: a step that is sent again after a lost connection does not redrive an event that
- * has died again since.
+ * has become a dead letter again.
  *
  * Threads: any.
  */
@@ -7495,14 +7495,15 @@ millpond_status millpond_events_redrive(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * Makes all dead letters that match the filter events again, as `millpond_events_redrive`
+ * Turns all dead letters that match the filter into events again, as `millpond_events_redrive`
  * does, and `number` is set to how many. Those of each partition are redriven in the order in
- * which they died. Events that die while this runs stay dead. Does not make the queue. If the
- * queue is resharded meanwhile, each is redriven once, and the call helps to move what is on
- * its way.
+ * which they died. Events that die during the call stay dead. Does not create the queue. If
+ * the queue is resharded during the call, each is redriven once, and the call helps to
+ * complete the move.
  *
- * With `per_second` they fire one after the other at that rate, so that what they failed for
- * is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+ * With `per_second` they fire one after the other at that rate, so that the service that made
+ * them fail is not flooded; until then they are scheduled, and can be cancelled and
+ * rescheduled.
  *
  * `number` may be NULL. `filter` may be NULL.
  *
@@ -7521,17 +7522,17 @@ millpond_status millpond_events_redrive_all(millpond_events_queue *queue,
 
 /**
  * Removes all events of a state, or those that match the filter, and `number` is set to how
- * many. No consumer is told. Does not make the queue.
+ * many. Consumers are not notified. Does not create the queue.
  *
  * Leased events are never removed, so `MILLPOND_EVENT_LEASED` is refused. Events that are
- * `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
- * is removed, the next one becomes ready, and stays. The deduplication ids of removed events
- * are remembered as long as those of others.
+ * `MILLPOND_EVENT_BEHIND` another event are removed by their key. When the first event of a
+ * key is removed, the next one becomes ready, and stays. The deduplication ids of removed
+ * events are remembered as long as those of other events.
  *
- * If the queue is resharded meanwhile, no event of the state is left, and the call helps to
- * move what is on its way. An event that was ready or behind another one is scheduled by its
- * time once it has moved, until a consumer receives: purge what is scheduled, too, or after
- * the reshard.
+ * If the queue is resharded during the call, no event of the state is left, and the call helps
+ * to complete the move. An event that was ready or behind another one is scheduled by its time
+ * once it has moved, until a consumer receives: also purge the scheduled events, or purge
+ * after the reshard.
  *
  * `number` may be NULL. `filter` may be NULL.
  *
@@ -7551,16 +7552,16 @@ millpond_status millpond_events_purge(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Deletes the queue with all its events, including leased ones, its configuration and what it
- * remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
- * it again, as a new one. On a server a small key of each partition stays for ten minutes, so
- * that calls that began before find the queue deleted.
+ * Deletes the queue with all its events, including leased ones, its configuration and
+ * everything that it remembers. A delivery that ends later finds no event. Using the queue
+ * afterwards creates a new one. On a server a small key of each partition stays for ten
+ * minutes, so that calls that began before find the queue deleted.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
  * Delivery: the call takes several steps. If it fails, part of the queue may be left. The next
- * `delete` removes the rest, and so does the next call that uses the queue, which then makes
- * it again.
+ * `delete` removes the rest, and so does the next call that uses the queue, which then creates
+ * a new one.
  *
  * Threads: any.
  */
@@ -7573,13 +7574,13 @@ millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_er
  *
  * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI`
  * over a connection to the same database. Whenever it runs, it publishes as
- * `millpond_events_publish` does: it makes the queue if that does not exist, finds the
- * partition if the queue was resharded, and counts a delay from then on. Its reply is the id
+ * `millpond_events_publish` does: it creates the queue if that does not exist, finds the
+ * partition if the queue was resharded, and counts a delay from that time. Its reply is the id
  * of the event as text, or for a duplicate the id of the existing event.
  *
  * Redis does not roll back when a command of a transaction fails, so this command does not
- * fail because of what the queue holds. It adds an event even to a full queue. An event that
- * is to be refused if its deduplication id is taken is refused by this call.
+ * fail because of the queue's contents. It adds an event even to a full queue. An event that
+ * asks for an error if its deduplication id is taken is refused by this call.
  *
  * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
  * need the same `{tag}`.
@@ -7601,9 +7602,9 @@ millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_er
  *     }
  *
  * Delivery: the command publishes each time it runs; with a deduplication id, a repeated
- * transaction publishes once. The command fails, while the rest of the transaction does not,
- * if the queue is being deleted, and if a key of the queue holds something else or was written
- * by a version that this one does not know.
+ * transaction publishes once. The command fails, but the rest of the transaction does not, if
+ * the queue is being deleted, and if a key of the queue holds something else or was written by
+ * a version that this one does not know.
  *
  * Threads: any.
  */
@@ -7620,13 +7621,13 @@ millpond_status millpond_events_publish_call(millpond_events_queue *queue,
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
  * `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
- * error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
- * `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added. Also
- * those of the connection.
+ * error; `MILLPOND_QUEUE_FULL` if its partition holds as many events or deduplication ids as
+ * its configuration allows; `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases
+ * nothing was added. Also those of the connection.
  *
  * Delivery: a step that is sent again after a lost connection adds nothing twice. After
  * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
- * if it is published again with the same deduplication id, it is there once.
+ * publishing it again with the same deduplication id adds it once.
  *
  * Threads: any.
  */
@@ -7657,10 +7658,10 @@ millpond_status millpond_events_publish_many(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Leases up to `max` events that are ready, those that have been ready for longest first, for
- * as long as the configuration says. No other consumer gets them until they fail or the lease
- * expires. Fewer than `max` mean that no other event may be received now, that these have more
- * than 8 MiB, or that 256 steps were not enough for all that had become due.
+ * Leases up to `max` ready events for the configured time, those that have been ready for
+ * longest first. No other consumer gets them until they fail or the lease expires. Fewer than
+ * `max` events are returned if no other event can be received now, if the events have more
+ * than 8 MiB, or if 256 steps were not enough for everything that had become due.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -7682,9 +7683,9 @@ millpond_status millpond_events_receive(millpond_events_queue *queue,
  * Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the
  * queue.
  *
- * Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
- * in another way. It is not an error if this delivery has already ended the event. Also those
- * of the connection.
+ * Errors: `MILLPOND_LEASE_LOST` if the event has been delivered again, or its delivery has
+ * ended in another way. It is not an error if this delivery has already ended the event. Also
+ * those of the connection.
  *
  * Delivery: an event whose lease has expired can still be acknowledged as long as no other
  * consumer has received it.
@@ -7696,9 +7697,9 @@ millpond_status millpond_events_ack(millpond_events_queue *queue,
                                     millpond_error **error);
 
 /**
- * Reports that working on an event failed, and why. The event is delivered again after the
- * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
- * dead letter. The other events of its key wait until then.
+ * Reports that processing an event failed, and why. The event is delivered again after the
+ * backoff of the configuration, or after the given delay; if that was its last attempt, it
+ * becomes a dead letter. The other events of its key wait until then.
  *
  * The last 1 KiB of `err` are kept.
  *
@@ -7714,8 +7715,8 @@ millpond_status millpond_events_nack(millpond_events_queue *queue,
                                      millpond_error **error);
 
 /**
- * Gives an event back, as if it had not been delivered. It is available immediately or after
- * this time.
+ * Gives an event back, as if it had not been delivered. It is available immediately, or after
+ * the given delay.
  *
  * Errors: as `millpond_events_nack`.
  *
@@ -7727,8 +7728,7 @@ millpond_status millpond_events_release(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * Gives an event up: it becomes a dead letter for this reason, and the next event of its key
- * becomes ready.
+ * Makes an event a dead letter with this reason; the next event of its key becomes ready.
  *
  * Errors: as `millpond_events_ack`.
  *
@@ -7759,8 +7759,8 @@ millpond_status millpond_events_ack_many(millpond_events_queue *queue,
 
 /**
  * Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
- * step: both or neither, but for follow-up events that belong to another partition, which are
- * published before. Follow-up events are never refused because the queue is full. Returns the
+ * step, both or neither; only follow-up events that belong to another partition are published
+ * before that step. Follow-up events are never refused because the queue is full. Returns the
  * result for each event, in order.
  *
  * `result` is set to what became of each, which the caller frees with
@@ -7768,17 +7768,17 @@ millpond_status millpond_events_ack_many(millpond_events_queue *queue,
  *
  * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case the
  * delivery has not ended and no follow-up event of its partition was added, but those of other
- * partitions may have been; `MILLPOND_LEASE_LOST` also for an event that has ended, since its
- * follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more than 100
- * events; nothing was done then.
+ * partitions may have been added; `MILLPOND_LEASE_LOST` also for an event that has ended,
+ * since its follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more
+ * than 100 events, in which case nothing was done.
  *
  * Delivery: in a queue with several partitions, follow-up events with other keys may belong to
  * another partition than the delivery. These are published first, and stay if the call fails
- * afterwards. A follow-up event with a key has a deduplication id that is derived from the
- * delivered event and from its place among the follow-up events, unless it has one of its own;
- * in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
- * event delivered again, the same follow-up events in the same order are added once, also if
- * the number of partitions has changed.
+ * afterwards. A follow-up event with a key gets a deduplication id that is derived from the
+ * delivered event and from its position among the follow-up events, unless it has its own; in
+ * other partitions the id is remembered for 24 hours. So if the call is repeated, or the event
+ * delivered again, the same follow-up events in the same order are added once, even if the
+ * number of partitions has changed.
  *
  * Threads: any.
  */
@@ -7790,8 +7790,8 @@ millpond_status millpond_events_ack_with(millpond_events_queue *queue,
                                          millpond_error **error);
 
 /**
- * Renews the leases of events: they last this long from now, or as long as the configuration
- * says. Returns for each whether it is still held.
+ * Renews the leases of events: they last for the given time from now, or for the configured
+ * time. Returns for each whether it is still held.
  *
  * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -7808,12 +7808,12 @@ millpond_status millpond_events_renew(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Removes events that are not leased, whatever they wait for, and dead letters. With
+ * Removes events that are not leased, in any state, including dead letters. With
  * `also_running`, the holders of leased events are told to stop when they next renew the
- * lease, and these events are not tried again. With `force`, leased events are removed too,
- * immediately: the next event of the key becomes ready, and what their holders do later is
- * refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
- * deduplication id of an event that is cancelled is free at once. Returns the result for each.
+ * lease, and these events are not retried. With `force`, leased events are removed too,
+ * immediately: the next event of the key becomes ready, and later calls of their holders are
+ * refused with `MILLPOND_LEASE_LOST`. This is the call that ends a hung delivery. The
+ * deduplication id of a cancelled event is free immediately. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -7821,10 +7821,10 @@ millpond_status millpond_events_renew(millpond_events_queue *queue,
  * 1,000,000; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
- * have been cancelled; cancelling again is safe and says which: for ten minutes it says of an
- * event that was cancelled that it was removed, also of one whose holder stopped as it was
- * told. One that does not exist has ended in another way, such as by an `ack`. A partition
- * remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
+ * have been cancelled; cancelling again is safe and tells which: for ten minutes a cancelled
+ * event is reported as removed, also if its holder stopped because it was told to. An event
+ * that does not exist has ended in another way, such as by an `ack`. A partition remembers up
+ * to 100,000 cancelled events, and a reshard forgets those of the keys that it moves.
  *
  * Threads: any.
  */
@@ -7837,8 +7837,8 @@ millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        millpond_error **error);
 
 /**
- * Reschedules events whose time has not come: they fire this long from now. One that waits to
- * be tried again is tried this long from now. Returns the result for each.
+ * Reschedules events whose time has not come: they fire after the given delay. An event that
+ * waits for its retry is retried then. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  * `delay_ms`: how long from now.
@@ -7856,8 +7856,8 @@ millpond_status millpond_events_reschedule(millpond_events_queue *queue,
                                            millpond_error **error);
 
 /**
- * Reschedules events whose time has not come, and those that wait to be tried again, to a time
- * in milliseconds since the Unix epoch; a time in the past is now. Returns the result for
+ * Reschedules events whose time has not come, and those that wait for their retry, to a time
+ * in milliseconds since the Unix epoch; a time in the past means now. Returns the result for
  * each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
@@ -7875,11 +7875,11 @@ millpond_status millpond_events_reschedule_at_ms(millpond_events_queue *queue,
                                                  millpond_error **error);
 
 /**
- * How many events there are in each state, over all partitions. Does not make the queue.
+ * How many events there are in each state, over all partitions. Does not create the queue.
  *
- * Partitions are read one after the other. If the queue is resharded meanwhile, each event is
- * counted once, unless events move faster than two partitions can be read, 16 times in a row:
- * then those that move just then may be counted twice or not at all.
+ * Partitions are read one after the other. If the queue is resharded during the call, each
+ * event is counted once, unless events move faster than two partitions can be read, 16 times
+ * in a row: then the events that are being moved may be counted twice or not at all.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -7893,20 +7893,21 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Changes the configuration of the queue, and makes the queue if it does not exist. What the
- * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
- * undoes nothing else. Programs that configure different things do not undo each other;
- * programs that set the same thing to different values do, each time that one of them starts.
- * When the call returns, every partition has it. A program can make this call at each of its
- * starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
- * the number of partitions is that of a queue that is new. If the server cannot be reached,
- * the call fails; the run of a worker waits until the server responds.
+ * Changes the configuration of the queue, and creates the queue if it does not exist. Settings
+ * that the change leaves out stay as they are, or have their defaults in a new queue: slowing
+ * down a queue undoes nothing else. Programs that configure different settings do not undo
+ * each other; programs that set the same one to different values do, each time that one of
+ * them starts. When the call returns, every partition has the change. A program can make this
+ * call at each of its starts: it does not end a pause, unless the change says so, or undo a
+ * `millpond_events_reshard`, as the number of partitions only applies to a new queue. If the
+ * server cannot be reached, the call fails; the run of a worker waits until the server
+ * responds.
  *
  * `change` may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for what is beyond its limits, and for what does not go
- * with the rest of the configuration, such as a `concurrency` below the number of partitions
- * that the queue has, or a `burst` without a `rate`; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a value beyond its limits, and for one that
+ * conflicts with the rest of the configuration, such as a `concurrency` below the number of
+ * partitions that the queue has, or a `burst` without a `rate`; those of the connection.
  *
  * Threads: any.
  */
@@ -7949,15 +7950,15 @@ millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_er
 
 /**
  * Changes the queue's number of partitions, and moves as few events as possible. The queue is
- * made if it does not exist.
+ * created if it does not exist.
  *
  * The queue stays in use, but the two partitions between which events move deliver nothing
  * until those events have arrived: some 40 s for a million events. Nothing is lost or
  * delivered out of order, and leases and their tokens stay valid. A repeated call continues
- * where an earlier one stopped. Consumers that wait for events also complete a move that no
- * caller drives any more, but begin no other one: until the call has returned, `config` shows
- * how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
- * partition owns only a part of it.
+ * where an earlier one stopped. Waiting consumers also complete a move that no caller drives
+ * any more, but do not begin another one: until the call has returned, `config` shows its
+ * progress. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a partition
+ * owns only a part of it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024, or above the queue's
  * `concurrency`; `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
@@ -7973,8 +7974,8 @@ millpond_status millpond_events_reshard(millpond_events_queue *queue,
 
 /**
  * Does a part of `millpond_events_reshard`, of about 10,000 events at most, for a caller that
- * shows its progress or that may stop. `number` is set to how many events and other things
- * this call has moved; 0 if nothing is left to do. Call it until then, since two partitions
+ * shows its progress or that may stop. `number` is set to how many events and other items this
+ * call has moved; 0 if nothing is left to do. Call it until then, because two partitions
  * deliver nothing before that.
  *
  * `number` may be NULL.
@@ -7991,18 +7992,18 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
 /**
  * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
  * of a calendar rule. An identical schedule is left as it is, so a program may put its
- * schedules whenever it starts; only if the program has newer data of time zones the ticks
- * that come are computed anew. It is the whole schedule that is put: what is left out has its
- * default, whatever the one before had. A paused schedule stays paused. `outcome` is set to
- * the result.
+ * schedules whenever it starts; the next ticks are computed again only if the program has
+ * newer time zone data. The call replaces the whole schedule: settings that are left out have
+ * their defaults, not their previous values. A paused schedule stays paused. `outcome` is set
+ * to the result.
  *
- * No separate process fires schedules. A consumer that receives from the queue turns the ticks
- * that have come into events, so each tick fires once, however many processes there are. While
- * no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
- * says.
+ * No separate process fires schedules. A consumer that receives from the queue turns the due
+ * ticks into events, so each tick fires once, however many processes there are. While no
+ * consumer receives, nothing fires; ticks that are due then fire late, as the schedule's
+ * `missed` says.
  *
  * Schedules are stored with the queue: after a `millpond_events_delete` of the queue, a
- * `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+ * `FLUSHALL` or another loss of the server's data, they are gone, and nothing fires until a
  * program puts them again. If the server cannot be reached, the call fails, as
  * `millpond_events_configure` does.
  *
@@ -8012,8 +8013,7 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
  * an invalid cron expression or time zone, for a schedule without a rule, and for a value
  * beyond its limits, before anything is sent; those of the connection.
  *
- * Delivery: a tick that is due fires once, according to the schedule that existed when it
- * came.
+ * Delivery: a due tick fires once, according to the schedule that existed when it became due.
  *
  * Threads: any.
  */
@@ -8023,8 +8023,7 @@ millpond_status millpond_events_put_schedule(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Removes a schedule, and `found` is set to whether it existed. Events of ticks that have come
- * stay.
+ * Removes a schedule, and `found` is set to whether it existed. Events of past ticks stay.
  *
  * `found` may be NULL.
  *
@@ -8123,10 +8122,10 @@ millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
 
 /**
  * Makes the schedules of an owner match a list: puts each of them, and removes all others that
- * were put for this owner. For a program that says at each start which schedules it has. The
- * revision counts for all of them: a call with a lower revision than an earlier call for this
- * owner changes nothing. An id is for one owner: of two that have it in their lists the one
- * with the higher revision gets it. Returns the result.
+ * were put for this owner. For a program that declares all its schedules at each start. The
+ * revision applies to all of them: a call with a lower revision than an earlier call for this
+ * owner changes nothing. An id belongs to one owner: of two owners that list it, the one with
+ * the higher revision gets it. Returns the result.
  *
  * `result` is set to what it came to, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -8134,8 +8133,8 @@ millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
  * Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and for an id
  * that is listed twice.
  *
- * Delivery: the call is not one step: after an error a part of it may have been done, and the
- * same call again does the rest.
+ * Delivery: the call is not one step: after an error a part of it may have been done, and
+ * repeating the call does the rest.
  *
  * Threads: any.
  */
@@ -8156,7 +8155,7 @@ millpond_status millpond_events_sync_schedules(millpond_events_queue *queue,
 void millpond_events_queue_free(millpond_events_queue *queue);
 
 /**
- * The consumer's loop: batches of events, as they become ready. See
+ * The consumer's loop: batches of events, when they become ready. See
  * `millpond_events_deliveries`. Makes no call yet.
  *
  * `deliveries` is set to a handle, which the caller frees with
@@ -8169,11 +8168,11 @@ void millpond_events_queue_free(millpond_events_queue *queue);
  * not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
  * takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
  * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the
- * two of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they
- * owned. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
- * partition with several parts, as the error says. An event with neither a key nor a
- * deduplication id belongs to some part. By default events come from all partitions. NULL: the
- * default.
+ * two of a new queue own `-80` and `80-`, and doubling the number of partitions halves their
+ * ranges. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
+ * partition with several parts, which the error lists. An event with neither a key nor a
+ * deduplication id belongs to an arbitrary part. By default events come from all partitions.
+ * NULL: the default.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *

@@ -1,8 +1,8 @@
--- When somebody has to look again.
+-- When a waiting process has to check again.
 
--- The first time at which a lease is over or a schedule ticks, or the time of an event comes unless the partition is
--- paused or no more may be leased; not before the rate lets an event through, and then if some are ready. Nothing for
--- never. Or first an error. Of some zsets the first time is known, false for never.
+-- The first time at which a lease expires or a schedule ticks, or an event is due, unless the partition is paused or at
+-- its limit of leases; but not before the rate lets an event through, and at that time if events are ready. Nil for
+-- never. Or an error as the first value. `known` has the first times of some zsets, false for never.
 local function next_alarm(known, ready, has_room)
   local alarm
   for i, key in ipairs({LEASED, TICKS, SCHEDULED, RETRY}) do

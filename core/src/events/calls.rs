@@ -1,4 +1,4 @@
-//! Calls on a queue: which partition each event belongs to, and what happens when the map says so no more.
+//! Calls on a queue: which partition each event belongs to, and what to do when the map is out of date.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -23,36 +23,36 @@ use crate::runtime::patience::Patience;
 use crate::step::Operation;
 use crate::step::reply::Refusal;
 
-/// How often a call reads the map again that does not fit the partitions.
+/// How often a call reads the map again that does not match the partitions.
 const STALE_MAX: usize = 16;
 
-/// How many moves a call waits for at most that has to do with all of a partition: twice as many as a reshard has.
+/// How many moves a call that needs a whole partition waits for at most: twice as many as a reshard has.
 const MOVES_MAX: usize = 2 * PARTITIONS_MAX as usize;
 
-/// How many steps of each partition wait for a round at most, all keys being alike.
+/// How many steps of each partition wait for a round at most, if keys are spread evenly.
 const ROUND_STEPS: usize = 8;
 
-/// What a call works with.
+/// The context of a call.
 pub(super) struct Calls<M: Mode> {
     pub(super) client: WeakClient<M>,
     pub(super) route: Arc<Route>,
     pub(super) name: Arc<[u8]>,
 }
 
-/// What belongs to a part of the key space.
+/// An item that belongs to a part of the key space.
 pub(super) trait Item: Clone {
-    /// The part of the key space; `drawn` for what belongs to any.
+    /// The part of the key space; `drawn` for an item that belongs to any.
     fn vslot(&self, drawn: u16) -> u16;
 
-    /// What is in a step once.
+    /// A name that may occur only once in a step.
     fn name(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// What the step needs of a partition that gives a part of the key space away.
+    /// The item that the step needs from a partition that gives a part of the key space away.
     fn wanted(&self) -> Option<Wanted>;
 
-    /// How many bytes of a step it takes; 0 where the number of items says enough.
+    /// How many bytes it takes up in a step; 0 where the number of items is limit enough.
     fn bytes(&self) -> usize {
         0
     }
@@ -106,7 +106,7 @@ impl Item for Settlement {
     }
 }
 
-/// What is chosen by a map.
+/// A choice that depends on the map.
 pub(super) trait Chosen {
     /// The number of a partition.
     fn number(&self) -> usize;
@@ -124,12 +124,12 @@ impl<P> Chosen for Leg<P> {
     }
 }
 
-/// A step of a call that is under way, on some items with their numbers in the call.
+/// A step in progress, on some items with their indexes in the call.
 struct Part<M: Mode, I, T: Send + 'static> {
     number: usize,
     items: Vec<(usize, I)>,
     step: M::Step<T>,
-    /// Held until the result is there.
+    /// Held until the result has arrived.
     _slot: Slot,
 }
 
@@ -152,17 +152,17 @@ impl<M: Mode> Calls<M> {
         self.begin(step)?.await
     }
 
-    /// The partition of this number, of whatever generation.
+    /// The partition with this number, of any generation.
     pub(super) fn numbered(&self, number: usize) -> Result<Partition> {
         Partition::new(&self.name, number as u16, 0)
     }
 
-    /// The partition of this number, as the map has it.
+    /// The partition with this number, as the map has it.
     pub(super) fn partition(&self, map: &Map, number: usize) -> Result<Partition> {
         map.partition(&self.name, number)
     }
 
-    /// For how long a call goes on that finds partitions otherwise than its map says, and does nothing else.
+    /// How long a call keeps retrying if the partitions do not match its map and it makes no progress.
     pub(super) fn patience(&self) -> Patience {
         let timeout = self.client.upgrade().and_then(|client| client.call_timeout());
         Patience::new(STALE_MAX, timeout)
@@ -174,7 +174,7 @@ impl<M: Mode> Calls<M> {
         self.note(map)
     }
 
-    /// Notes the map that partition 0 has.
+    /// Stores the map that partition 0 has.
     fn note(&self, map: Option<Map>) -> Result<Option<Arc<Map>>> {
         if map.as_ref().is_some_and(|map| map.owners.is_empty()) {
             let message = "the map of the queue's partitions is damaged";
@@ -188,7 +188,7 @@ impl<M: Mode> Calls<M> {
         self.look().await.map_err(named::<O>)
     }
 
-    /// The map of the queue, which comes to be if it is not there.
+    /// The map of the queue, which is created if it does not exist.
     pub(super) async fn map(&self) -> Result<Arc<Map>> {
         match self.route.map() {
             Some(map) => Ok(map),
@@ -201,24 +201,24 @@ impl<M: Mode> Calls<M> {
         self.map().await.map_err(named::<O>)
     }
 
-    /// Makes the queue, or gives it this configuration if its own has a lower revision; the map as it is then.
+    /// Creates the queue, or gives it this configuration if its own has a lower revision; returns the resulting map.
     pub(super) async fn create(&self, revision: u64, config: Config) -> Result<Arc<Map>> {
         let step = self.numbered(0).and_then(|root| Open::create(root, revision, config))?;
         let mut patience = self.patience();
         let map = loop {
             match self.step(Ok(step.clone())).await {
-                // Whoever deletes it may be gone: nothing waits for that.
+                // The client that deletes it may be gone: finish the deletion.
                 Err(error) if is_stale(&error) && patience.is_left() => {
                     self.remove_all(self.numbered(0).map(Delete::go_on)).await?;
                 }
                 result => break result?,
             }
         };
-        let missing = || Error::new(ErrorKind::Internal, "a queue was made and is not there");
+        let missing = || Error::new(ErrorKind::Internal, "a queue was created but does not exist");
         self.note(map)?.ok_or_else(missing)
     }
 
-    /// Reads the map again after a partition that is not as this one says, and makes the partition if it is missing.
+    /// Reads the map again after a partition did not match this one, and creates the partition if it is missing.
     pub(super) async fn refresh(&self, map: &Map, number: usize) -> Result<()> {
         let read = self.create(1, Config::default()).await?;
         if *read != *map {
@@ -232,7 +232,7 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Makes a partition as this map says, or gives it the configuration of that; false if the queue has been deleted or
+    /// Creates a partition as in this map, or gives it the map's configuration; false if the queue has been deleted or
     /// resharded since.
     async fn open(&self, map: &Map, number: usize) -> Result<bool> {
         for is_last in [false, true] {
@@ -243,7 +243,7 @@ impl<M: Mode> Calls<M> {
             if is_last || map.is_moving(number) {
                 break;
             }
-            // What an earlier queue of this name left, as it was used while it was deleted.
+            // The partition may be left over from an earlier queue of this name that was used while it was deleted.
             let earlier = map.owners[number].generation.saturating_sub(1);
             self.remove(self.numbered(number)?.of_generation(earlier)).await?;
         }
@@ -259,7 +259,7 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Changes the configuration, and does not return before each partition has it.
+    /// Changes the configuration, and does not return before every partition has it.
     pub(super) async fn configure(
         &self,
         change: impl Fn(Option<&Config>) -> Result<Config>,
@@ -278,7 +278,7 @@ impl<M: Mode> Calls<M> {
                 return Ok(());
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "others change the configuration all the time"))
+        Err(Error::new(ErrorKind::Unavailable, "other clients keep changing the configuration"))
     }
 
     /// Gives each partition this configuration and its share of the limits, unless the queue has another one of this
@@ -293,7 +293,8 @@ impl<M: Mode> Calls<M> {
         let made = self.create(revision, Config { partitions: shares, ..config.clone() }).await?;
         let (mut map, mut patience, mut number) = (made.clone(), self.patience(), 1);
         while is_told(&map) && map.revision == made.revision {
-            // The partitions of a move know of it before they are told anything else: else none is there to be told.
+            // The partitions of a move learn of the move first: otherwise one that does not exist yet could not be
+            // configured.
             if let Some(moving) = &map.moving {
                 self.catch_up(&map, moving).await?;
             }
@@ -309,7 +310,7 @@ impl<M: Mode> Calls<M> {
         Ok(false)
     }
 
-    /// Runs a step on a partition, all of which it may have to do with.
+    /// Runs a step that may need the whole partition.
     pub(super) async fn on<O: Operation>(
         &self,
         number: usize,
@@ -320,8 +321,8 @@ impl<M: Mode> Calls<M> {
         output.map(|(_, output)| output).ok_or_else(gone)
     }
 
-    /// Runs a step on the partition, if any, that is chosen by the map as it is then; as [`on`](Self::on) apart from
-    /// that. Returns what was chosen, too.
+    /// Runs a step on the partition, if any, that is chosen by the current map; otherwise like [`on`](Self::on). Also
+    /// returns what was chosen.
     pub(super) async fn on_one<C: Chosen, O: Operation>(
         &self,
         choose: impl Fn(&Map) -> Result<Option<C>>,
@@ -348,7 +349,7 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// Runs a step on the partition that owns a part of the key space, and that has what it wants of that.
+    /// Runs a step on the partition that owns a part of the key space, after it has got the wanted items of that part.
     #[cfg(feature = "schedules")]
     pub(super) async fn on_vslot<O: Operation>(
         &self,
@@ -379,8 +380,8 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// Runs steps on the partitions that own these items, with as many items each as fit, and returns what came of each
-    /// item, in their order. Those of one partition are worked on in their order.
+    /// Runs steps on the partitions that own these items, with as many items each as fit, and returns the result for
+    /// each item, in their order. The items of one partition are processed in their order.
     pub(super) async fn spread<I: Item, O: Operation, T>(
         &self,
         items: Vec<I>,
@@ -393,7 +394,7 @@ impl<M: Mode> Calls<M> {
         let (mut waiting, mut patience) = (Vec::new(), self.patience());
         while !waiting.is_empty() || items.len() > 0 {
             let map = self.map_for::<O>().await?;
-            // A round looks at all that waits, so that this must not grow with the call.
+            // A round goes through all waiting items, so their number must not grow with the call.
             let room = ROUND_STEPS * STEP_EVENTS_MAX * map.owners.len();
             waiting.extend(items.by_ref().take(room.saturating_sub(waiting.len())));
             let round = match self.pull_items(&map, &waiting, drawn).await? {
@@ -413,8 +414,8 @@ impl<M: Mode> Calls<M> {
         all_of(results)
     }
 
-    /// Reads items where this map says that they are, whatever the partitions say; as [`spread`](Self::spread) apart
-    /// from that.
+    /// Reads items where this map says that they are, even if the partitions differ; otherwise like
+    /// [`spread`](Self::spread).
     pub(super) async fn read<I: Item, O: Operation, T>(
         &self,
         map: &Map,
@@ -431,8 +432,8 @@ impl<M: Mode> Calls<M> {
         all_of(results)
     }
 
-    /// Sees to it that what a step needs of these items is in the partitions that own them. Returns a partition that is
-    /// not as the map says.
+    /// Ensures that the partitions that own these items have what a step needs of them. Returns a partition that does
+    /// not match the map.
     async fn pull_items<I: Item>(
         &self,
         map: &Map,
@@ -448,7 +449,7 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// The partition that this event belongs to, where it is if it is anywhere.
+    /// The partition that this event belongs to; if the event exists, it is there.
     pub(super) async fn home_of(&self, id: EventId) -> Result<Partition> {
         let mut patience = self.patience();
         while patience.is_left() {
@@ -461,8 +462,8 @@ impl<M: Mode> Calls<M> {
         Err(gone())
     }
 
-    /// Runs one step on each partition that owns some of these items. What a step has no result of is left for another
-    /// round, and so is what comes behind a step that is full.
+    /// Runs one step on each partition that owns some of these items. Items without a result are left for another
+    /// round, and so are those after a full step.
     async fn round<I: Item, O: Operation, T>(
         &self,
         map: &Map,
@@ -503,10 +504,10 @@ impl<M: Mode> Calls<M> {
     }
 }
 
-/// What a round of steps left of a call.
+/// The rest of a call after a round of steps.
 struct Round<I> {
     left: Numbered<I>,
-    /// A partition that is not as the map says.
+    /// A partition that does not match the map.
     stale: Option<(usize, Error)>,
 }
 
@@ -515,7 +516,7 @@ fn all_of<T>(results: Vec<Option<T>>) -> Result<Vec<T>> {
     results.into_iter().collect::<Option<_>>().ok_or_else(missing)
 }
 
-/// Items with their numbers in a call.
+/// Items with their indexes in a call.
 type Numbered<I> = Vec<(usize, I)>;
 
 /// A step that is being filled.
@@ -527,7 +528,7 @@ struct Filling<I> {
 }
 
 impl<I: Item> Filling<I> {
-    /// Whether the item has room in it; nothing has that comes after one that has none.
+    /// Whether the item fits; after one that does not, no other does.
     fn takes(&mut self, item: &I) -> bool {
         self.bytes += item.bytes();
         let is_large = self.bytes > STEP_BYTES_MAX && !self.items.is_empty();
@@ -537,7 +538,7 @@ impl<I: Item> Filling<I> {
     }
 }
 
-/// The items of the next step of each partition, and what is left for later ones.
+/// The items of the next step of each partition, and the rest for later steps.
 fn divide<I: Item>(
     items: Numbered<I>,
     map: &Map,
@@ -557,12 +558,12 @@ fn gone() -> Error {
     stale("the queue is not there")
 }
 
-/// The partitions are other ones than the map says.
+/// The error that the partitions do not match the map.
 pub(super) fn stale(what: &str) -> Error {
     Refusal::Stale.error(what)
 }
 
-/// The error of a call that has looked at the map before it did this step.
+/// The error of a call that reads the map before it does this step.
 fn named<O: Operation>(error: Error) -> Error {
     match error.operation() == Open::NAME {
         true => error.renamed(O::NAME),
@@ -570,12 +571,12 @@ fn named<O: Operation>(error: Error) -> Error {
     }
 }
 
-/// Whether a step did nothing as it has to do with all of the partition, and a part of it is on its way.
+/// Whether a step did nothing because it needs the whole partition and a part of it is in transit.
 fn is_on_its_way(error: &Error) -> bool {
     Refusal::of(error) == Some(Refusal::Moving)
 }
 
-/// Whether a step did nothing as the partition is another one than the map says.
+/// Whether a step did nothing because the partition does not match the map.
 pub(super) fn is_stale(error: &Error) -> bool {
     Refusal::of(error) == Some(Refusal::Stale)
 }

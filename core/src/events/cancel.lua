@@ -1,10 +1,10 @@
--- Cancel: removes events that are not leased, and asks the holders of those that are to stop, or takes those away too.
+-- Cancel: removes events that are not leased, and tells the holders of leased events to stop, or removes these too.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] running     1 to ask the holders of those that are leased to stop, 2 to remove these too
+-- ARGV[2] running     1 to tell the holders of leased events to stop, 2 to remove these too
 -- ARGV[3…]            ids
--- Returns of each {0 if it is not there, 1 if it was removed, now or in the last ten minutes, 2 if it is leased}.
+-- Returns {for each: 0 if it does not exist, 1 if it was removed, now or in the last ten minutes, 2 if it is leased}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()

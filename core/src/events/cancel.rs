@@ -1,4 +1,4 @@
-//! Cancel: remove events that are not leased, and ask the holders of those that are to stop, or take those away too.
+//! Cancel: remove events that are not leased, and tell the holders of leased events to stop, or remove these too.
 
 use super::id::EventId;
 use super::partition::Partition;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::step::reply::{Replies, Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Removes events that are not leased, whatever they wait for, and dead letters.
+/// Removes events that are not leased, in any state, including dead letters.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     partition: Partition,
@@ -33,8 +33,7 @@ pub enum Cancelled {
     Gone,
     /// It was removed, by this call or by one in the ten minutes before.
     Removed,
-    /// It is leased. If requested, its holder is told to stop when the lease is renewed, and the event is not tried
-    /// again.
+    /// It is leased. If requested, its holder is told to stop when the lease is renewed, and the event is not retried.
     Running,
 }
 
@@ -50,7 +49,7 @@ impl Cancelled {
 }
 
 impl Cancel {
-    /// Cancels these events; also those that are leased if `also_running`.
+    /// Cancels these events; if `also_running`, leased ones too.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no events or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for an event that
@@ -62,7 +61,7 @@ impl Cancel {
         Ok(Self { partition, ids, running })
     }
 
-    /// Removes those as well that are leased, if so.
+    /// Whether leased events are removed too.
     #[must_use]
     pub fn force(self, force: bool) -> Self {
         Self { running: if force { Running::Removed } else { self.running }, ..self }
@@ -111,7 +110,7 @@ impl Operation for Cancel {
     }
 }
 
-/// What a script returned of each event, as a number in the order of `all`.
+/// The result that a script returned for each event, as an index into `all`.
 pub(super) fn results<T: Copy>(replies: Replies, events: usize, all: &[T]) -> Result<Vec<T>> {
     if replies.len() != events {
         return Err(malformed());

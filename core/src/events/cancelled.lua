@@ -1,13 +1,13 @@
--- Events that were cancelled, as they are remembered: for ten minutes, in the hashes of what steps returned.
+-- The cancelled events that are remembered, for ten minutes, in the hashes of the replies of steps.
 
 local cancelled
 local function use_cancelled()
   if cancelled then return cancelled end
   cancelled = {}
-  -- How many entries such a hash may still get in this step.
+  -- How many more entries the current hash may get in this step.
   local room
 
-  -- Gathers that an event was cancelled, and whether its delivery was taken away; returns an error.
+  -- Gathers the record that an event was cancelled, and whether its delivery was removed; returns an error.
   function cancelled.remember(id, is_taken)
     rotate()
     if not room then
@@ -19,7 +19,7 @@ local function use_cancelled()
     room = room - 1
   end
 
-  -- Whether an event was cancelled, and whether its delivery was taken away; or first an error.
+  -- Whether an event was cancelled, and whether its delivery was removed; or an error as the first value.
   function cancelled.find(id)
     for i = 1, 2 do
       local failure, record = read('HGET', OPS[i], id)

@@ -1,4 +1,4 @@
-//! The steps of a partition for the tests that walk all steps.
+//! The steps of a partition for the tests that go through all steps.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ pub(super) fn cases() -> Vec<Case> {
         format!("'abcdefghijkl ' '{head} '")
     };
     let record = || ScheduleRecord { ticks: vec![5, 6], ..ScheduleRecord::default() };
-    // An id, when it ticks, and a rule with a body behind it.
+    // An id, its next ticks, and a rule followed by a body.
     let schedule = format!("'a '\x01{} '\0\0\0\x01rb", "\0".repeat(51));
     let map = || Map::parse(1, Config::default(), "7:0000-7fff 7:8000-ffff 0>1:8000-ffff").unwrap();
-    // An event that is leased, a name, and a schedule.
+    // A leased event, a name, and a schedule.
     let moved = "'4 '2000 '-1 'abcdefghijkl ' 'head 'body 'name '2000 ' 'abcdefghijkl 'n ' ' \
                  'schedule '0 ' 'abcdefghijkl 'id 'record 'template";
     vec![

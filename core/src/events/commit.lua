@@ -1,7 +1,7 @@
--- The end of a step: what was gathered is done, and those who wait are told.
+-- The end of a step: the gathered writes are done, and waiting processes are notified.
 
--- Does what was gathered, if anything was, and notes the time, but no earlier one before a receive has seen to that; or
--- returns an error, and nothing has changed.
+-- Does the gathered writes, if there are any, and stores the time; an earlier time only after a receive has handled
+-- that. If it returns an error, nothing has changed.
 local function commit(grows)
   if lanes then lanes.gather() end
   if #writes == 0 then return end
@@ -12,18 +12,18 @@ local function commit(grows)
     redis.call('LREM', removals[i], 1, removals[i + 1])
   end
   removals = {}
-  -- A user may lack the right to it: then they stay until the queue is used again.
+  -- A user may lack the right to this command: then the replies stay until the queue is used again.
   if begins_period then redis.pcall('PEXPIRE', OPS[1], OPS_KEPT) end
 end
 
--- The score of the first entry of a zset, false if there is none; or first an error.
+-- The score of the first entry of a zset, false if there is none; or an error as the first value.
 local function first_of(key)
   local failure, first = read('ZRANGE', key, 0, 0, 'WITHSCORES')
   if failure then return failure end
   return nil, first[2] ~= nil and tonumber(first[2])
 end
 
--- How many more events may be leased, and how many are; or first an error.
+-- How many more events may be leased, and how many are; or an error as the first value.
 local function leases_left()
   if CONCURRENCY == 0 then return nil, math.huge, 0 end
   local failure, leased = read('ZCARD', LEASED)
@@ -31,7 +31,7 @@ local function leases_left()
   return nil, math.max(0, CONCURRENCY - leased), leased
 end
 
--- What is in the bucket.
+-- The tokens in the bucket.
 local function tokens_in_bucket(now)
   return math.min(BUCKET, TOKENS + math.max(0, now - TOKENS_AT) * FLOW)
 end
@@ -43,17 +43,18 @@ local function rate_left(now)
   return math.floor(tokens / TOKEN), now + math.ceil(math.max(0, TOKEN - tokens) / FLOW)
 end
 
--- A wait looks again after five seconds anyway, so what is due later needs no announcement.
+-- A waiting process checks again after five seconds anyway, so a later due time needs no announcement.
 local ANNOUNCED_MAX = 6000000
--- How many of those who wait a step looks at, and how many are told when the next event is due: the second in case that
--- the first is gone by then, and a little later.
+-- How many waiting processes a step reads at a time, and how many it notifies of the next due time: the second in case
+-- the first one is gone by then, and a little later.
 local TOLD_MAX, ALARMED_MAX = 16, 2
 
--- Tells those who wait how many events they may receive: as many as became ready, but if no more were leased as that
--- was the most, as many as may be leased now. Who is told waits no more, until it has looked. Of the others the
--- first ones are told when the next event is due. One that nobody hears for is forgotten; on a cluster a server does
--- not know that, as those who wait may be connected to another one. A user may lack the right to a channel: waits find
--- the events by themselves then, only later. A receive says how many it took.
+-- Notifies waiting processes how many events they may receive: the number that became ready; or, if no more could be
+-- leased when the step began, the number that may be leased now. A notified process counts as waiting again only after
+-- it has checked. The first ones of the others are notified of the next due time. A process whose channel has no
+-- listener is forgotten; a server of a cluster does not know that, as waiting processes may be connected to other
+-- servers. If a user lacks the right to a channel, waiting processes find the events by themselves, only later. `took`
+-- is the number of events that a receive took.
 local function announce(alarm, took)
   if PAUSED then return end
   if (CONCURRENCY > 0 or FLOW > 0) and freed + unleased > 0 then
@@ -82,7 +83,7 @@ local function announce(alarm, took)
       if type(heard) ~= 'number' then return end
       local is_heard = heard > 0 or string.sub(process, 1, 1) == 'c'
       if is_woken or not is_heard then
-        -- A server that has become a replica forgets nobody, and would be asked for the same ones again.
+        -- A server that has become a replica removes no entry, and would return the same processes again.
         local forgotten = redis.pcall('ZREM', WAITING, process)
         if type(forgotten) ~= 'number' then return end
       end

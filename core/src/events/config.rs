@@ -36,13 +36,13 @@ pub const CONCURRENCY_DEFAULT: u64 = 0;
 /// How many events may be delivered per second by default: 0, for no limit.
 pub const RATE_DEFAULT: u64 = 0;
 
-/// How many events may be delivered in a burst by default: 0, for as many as in a second.
+/// How many events may be delivered in a burst by default: 0, for the number of one second.
 pub const BURST_DEFAULT: u64 = 0;
 
-/// How long an event is kept by default after it is done: 0, for not at all.
+/// How long an event is kept by default after it is done: 0, for immediate deletion.
 pub const RETENTION_DEFAULT: Duration = Duration::ZERO;
 
-/// How a queue treats its events. [`ConfigChange`](super::ConfigChange) says more of each, and changes it.
+/// How a queue treats its events. [`ConfigChange`](super::ConfigChange) describes each setting, and changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
@@ -68,7 +68,7 @@ pub struct Config {
     pub concurrency: u64,
     /// How many events per second may be delivered; 0 for no limit.
     pub rate: u64,
-    /// How many events may be delivered in a burst; 0 for as many as in a second.
+    /// How many events may be delivered in a burst; 0 for the number of one second.
     pub burst: u64,
     /// How long an event can still be read after it is done; 0 if it is not kept.
     pub retention: Duration,
@@ -100,7 +100,7 @@ impl Config {
         self.check_together()
     }
 
-    /// Whether each is within its limits.
+    /// Whether each value is within its limits.
     pub(super) fn check_each(&self) -> Result<()> {
         let (partitions, most) = (self.partitions, limits::PARTITIONS_MAX);
         ensure!(
@@ -123,7 +123,7 @@ impl Config {
         Ok(())
     }
 
-    /// Whether they go with each other.
+    /// Whether the values are consistent with each other.
     fn check_together(&self) -> Result<()> {
         ensure!(
             self.backoff_min <= self.backoff_max,
@@ -137,7 +137,7 @@ impl Config {
             self.concurrency,
             self.partitions
         );
-        ensure!(self.burst == 0 || self.rate > 0, "a burst is of a rate, and there is none");
+        ensure!(self.burst == 0 || self.rate > 0, "a burst needs a rate, and there is none");
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl Config {
         packed
     }
 
-    /// What [`packed`](Self::packed) made.
+    /// Reads the result of [`packed`](Self::packed).
     pub(super) fn unpack(packed: &[u8]) -> Option<Self> {
         let mut rest = packed;
         let mut integer = |bytes: usize| {
@@ -186,13 +186,13 @@ impl Config {
         (config.partitions > 0).then_some(config)
     }
 
-    /// Whether an event is given up that was delivered so often and whose leases ran out so often.
+    /// Whether an event with this many deliveries and expired leases becomes a dead letter.
     pub(super) fn is_used_up(&self, attempts: u16, crashes: u16) -> bool {
         self.max_attempts > 0 && attempts >= self.max_attempts
             || self.max_crashes > 0 && crashes >= self.max_crashes
     }
 
-    /// Whether an event is a suspect whose leases ran out so often.
+    /// Whether an event with this many expired leases is a suspect.
     pub(super) fn is_suspect(&self, crashes: u16) -> bool {
         u32::from(crashes) >= suspects_from(self.max_crashes.into())
     }

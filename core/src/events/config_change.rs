@@ -1,12 +1,12 @@
-//! What a call changes of the configuration of a queue.
+//! A change of the configuration of a queue.
 
 use std::time::Duration;
 
 use super::config::Config;
 use crate::error::Result;
 
-/// What changes of the configuration of a queue. Whatever is left out stays as it is, or has its default in a queue that
-/// is new; so a default is put back by saying it.
+/// A change of the configuration of a queue. Settings that are left out stay as they are, or have their defaults in a
+/// new queue; so to restore a default, set it.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigChange {
     partitions: Option<u16>,
@@ -31,9 +31,8 @@ impl ConfigChange {
     }
 
     /// How many partitions a new queue has, 1 to [`PARTITIONS_MAX`](super::PARTITIONS_MAX);
-    /// [`PARTITIONS_DEFAULT`](super::PARTITIONS_DEFAULT) by default. Of a queue that exists, it changes nothing:
-    /// [`reshard`](super::EventQueue::reshard) does. Steps of different partitions do not wait for each other, and may
-    /// run on different servers of a cluster. A queue that exists keeps its number, whatever this says:
+    /// [`PARTITIONS_DEFAULT`](super::PARTITIONS_DEFAULT) by default. Steps of different partitions do not wait for each
+    /// other, and may run on different servers of a cluster. An existing queue keeps its number of partitions:
     /// [`reshard`](super::EventQueue::reshard) changes it.
     pub fn partitions(self, partitions: u16) -> Self {
         Self { partitions: Some(partitions), ..self }
@@ -51,11 +50,11 @@ impl ConfigChange {
     }
 
     /// How often a lease of an event may expire before it becomes a dead letter;
-    /// [`MAX_CRASHES_DEFAULT`](super::MAX_CRASHES_DEFAULT) in a new queue, 0 for no limit. A process that ends takes
-    /// all that it works on with it. So an event of which two leases expired, or one if the next one would be the last,
-    /// is received alone, and a worker works on nothing beside it: it lets the jobs that it has end first, and until it
-    /// begins the lease does not count. So what was beside an event that crashes the workers is not given up with it;
-    /// with 1 it is.
+    /// [`MAX_CRASHES_DEFAULT`](super::MAX_CRASHES_DEFAULT) in a new queue, 0 for no limit. If a process dies, the
+    /// leases of all its jobs expire. So an event of which two leases expired, or one if the next expiry would be the
+    /// last, is received alone, and a worker runs no other job beside it: it lets its current jobs end first, and until
+    /// it starts the event, the lease does not count. So the jobs beside an event that crashes the workers do not
+    /// become dead letters with it; with a value of 1 they do.
     pub fn max_crashes(self, max_crashes: u16) -> Self {
         Self { max_crashes: Some(max_crashes), ..self }
     }
@@ -77,7 +76,7 @@ impl ConfigChange {
     }
 
     /// How many deduplication ids a partition remembers, [`DEDUP_IDS_MAX_DEFAULT`](super::DEDUP_IDS_MAX_DEFAULT) in a
-    /// new queue. None is forgotten early: while it remembers that many, an event with another one is refused.
+    /// new queue. None is forgotten early: while it remembers that many, an event with a new id is refused.
     pub fn dedup_ids_max(self, dedup_ids_max: u64) -> Self {
         Self { dedup_ids_max: Some(dedup_ids_max), ..self }
     }
@@ -87,35 +86,35 @@ impl ConfigChange {
         Self { paused: paused.into(), ..self }
     }
 
-    /// How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition allows an equal part of
-    /// that, rounded down, so the number must not be below the number of partitions.
+    /// How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition allows an equal
+    /// share, rounded down, so the value must not be below the number of partitions.
     pub fn concurrency(self, concurrency: u64) -> Self {
         Self { concurrency: Some(concurrency), ..self }
     }
 
     /// How many events per second may be delivered, including those that are delivered again; 0, as in a new queue, for
-    /// no limit. Each partition allows an equal part of that.
+    /// no limit. Each partition allows an equal share.
     pub fn rate(self, rate: u64) -> Self {
         Self { rate: Some(rate), ..self }
     }
 
-    /// How many events may be delivered in a burst after a time with fewer deliveries than `rate` allows; 0, as in a new
-    /// queue, for as many as in a second. Each partition allows an equal part of that, and at least one.
+    /// How many events may be delivered in a burst, after a time with fewer deliveries than `rate` allows; 0, as in a
+    /// new queue, for the number of one second. Each partition allows an equal share, and at least one.
     pub fn burst(self, burst: u64) -> Self {
         Self { burst: Some(burst), ..self }
     }
 
-    /// How long an event can still be read after it is done; 0, as in a new queue, if it is not to be kept.
+    /// How long an event can still be read after it is done; 0, as in a new queue, to delete it immediately.
     pub fn retention(self, retention: Duration) -> Self {
         Self { retention: Some(retention), ..self }
     }
 
-    /// Whether each is within its limits.
+    /// Whether each value is within its limits.
     pub(super) fn check(&self) -> Result<()> {
         self.of(&Config::default()).check_each()
     }
 
-    /// The configuration as it is then.
+    /// The resulting configuration.
     pub(super) fn of(&self, known: &Config) -> Config {
         Config {
             partitions: self.partitions.unwrap_or(known.partitions),
@@ -135,8 +134,8 @@ impl ConfigChange {
     }
 }
 
-/// All of a configuration, but that a queue that is paused stays so: it is [`resume`](super::EventQueue::resume) that ends
-/// a pause, and no program that says its whole configuration at each of its starts.
+/// Sets the whole configuration, except that a paused queue stays paused: only [`resume`](super::EventQueue::resume)
+/// ends a pause, and not a program that sets its whole configuration at each of its starts.
 impl From<Config> for ConfigChange {
     fn from(config: Config) -> Self {
         Self {

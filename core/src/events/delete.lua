@@ -1,10 +1,11 @@
--- Delete: removes a partition with all that it holds.
+-- Delete: removes a partition with all its contents.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  up to which it is removed: a later one stays
--- ARGV[2] cursor      among the lanes, 0 to begin with them; nothing only to empty the rest, when no other step finds
---                     the partition any more; a - for the same of a partition that somebody has begun to remove
--- Returns {cursor to go on with, nothing at the end, generation, map}; {nothing, 0, nothing} if there is none.
+-- ARGV[2] cursor      among the lanes, 0 to begin with them; empty only to remove everything else, after which no other
+--                     step finds the partition; a - for the same if a deletion of the partition has begun
+-- Returns {cursor to continue with, empty at the end, generation, map}; {empty, 0, empty} if there is no such
+-- partition.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local LANES_MAX = 1000
@@ -15,9 +16,9 @@ local version, generation, map, is_gone = root[1], tonumber(root[2]), root[3] or
 if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT) end
 local is_begun, is_begin = ARGV[2] == '-', ARGV[2] == '' or ARGV[2] == '-'
 
--- For ten minutes the generation stays. The next queue of this name has a later one than any partition of this one, also
--- in the second in which it was made, and after a clock has gone back; and a call that has read the map before the
--- deletion does not make a partition again, nor for the first time.
+-- The generation stays for ten minutes. The next queue of this name has a later one than any partition of this one,
+-- even if it is created in the same second, or after a clock has gone back; and a call with an older map creates no
+-- partition, not even one that did not exist before.
 local function keep(last)
   redis.call('HSET', ROOT, 'generation', last)
   redis.call('PEXPIRE', ROOT, PERIOD / 1000)

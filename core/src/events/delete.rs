@@ -1,4 +1,4 @@
-//! Delete: remove a partition with all that it holds.
+//! Delete: remove a partition with all its contents.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Removes a partition with everything that it holds: first what every other step needs, then a part of its lanes.
+/// Removes a partition with all its contents: first everything that other steps need, then its lanes, some per step.
 #[derive(Clone, Debug)]
 pub struct Delete {
     pub(super) partition: Partition,
-    /// Where to go on among the lanes; nothing to leave them.
+    /// The position among the lanes to continue from; `None` to leave them.
     cursor: Option<Arc<[u8]>>,
-    /// Whether only what somebody else has begun is gone on with.
+    /// Whether it only continues a deletion that another call has begun.
     pub(super) is_begun: bool,
 }
 
@@ -22,20 +22,20 @@ pub struct Delete {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deleted {
     pub(super) generation: u32,
-    /// Of partition 0: what each partition of the queue owns.
+    /// For partition 0: the ranges of each partition of the queue.
     pub(super) map: Arc<str>,
-    /// Where to go on; nothing if it is gone.
+    /// The position to continue from; `None` if the partition is gone.
     pub(super) cursor: Option<Arc<[u8]>>,
 }
 
 impl Delete {
     /// Begins to remove a partition of any generation: no other step finds it any more, and only [`new`](Self::new)
-    /// removes what is left of it.
+    /// removes the rest of it.
     pub fn begin(partition: Partition) -> Self {
         Self { partition: partition.of_generation(u32::MAX), cursor: None, is_begun: false }
     }
 
-    /// As [`begin`](Self::begin), but only if somebody has begun: the queue may be a new one already.
+    /// As [`begin`](Self::begin), but only if a deletion has begun: the queue may already be a new one.
     pub(super) fn go_on(partition: Partition) -> Self {
         Self { is_begun: true, ..Self::begin(partition) }
     }
@@ -64,7 +64,7 @@ impl Operation for Delete {
         partition,
         ["../step/commands.lua", "partition.lua", "delete.lua"]
     );
-    /// Nothing if there is no such partition.
+    /// `None` if there is no such partition.
     type Output = Option<Deleted>;
     const IDEMPOTENT: bool = true;
 

@@ -1,4 +1,4 @@
-//! The loop of a consumer: events as they become ready.
+//! The loop of a consumer: events when they become ready.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 pub struct Deliveries<M: Mode = Blocking>(PollLoop<Receives<M>>);
 
 iterate! {
-    /// The next batch, or `None` when the loop is over; what the [`Stream`](futures_core::Stream) yields.
+    /// The next batch, or `None` when the loop is over, as the [`Stream`](futures_core::Stream) yields it.
     ///
     /// # Errors
     /// As [`EventQueue::receive`].
@@ -81,9 +81,9 @@ impl<M: Mode> Deliveries<M> {
 
     /// Takes only events of this part of the key space, in the notation of Vitess: such as `-80`, `40-80` or `80-`, or
     /// several parts, `-40,c0-`. It has to consist of whole partitions: the two of a new queue own `-80` and `80-`, and
-    /// twice as many partitions own halves of what they owned. Any other [`reshard`](EventQueue::reshard) moves as
-    /// little as possible, and so can leave a partition with several parts, as the error says. An event with neither a
-    /// key nor a deduplication id belongs to some part. By default events come from all partitions.
+    /// doubling the number of partitions halves their ranges. Any other [`reshard`](EventQueue::reshard) moves as
+    /// little as possible, and so can leave a partition with several parts, which the error lists. An event with
+    /// neither a key nor a deduplication id belongs to an arbitrary part. By default events come from all partitions.
     ///
     /// ```
     /// use millpond::events::{Config, NewEvent};
@@ -101,7 +101,8 @@ impl<M: Mode> Deliveries<M> {
     /// ```
     ///
     /// # Errors
-    /// The next batch is `INVALID_ARGUMENT` for a text that is no range, and while a partition owns only a part of it.
+    /// The next batch is `INVALID_ARGUMENT` for a text that is not a range, and while a partition owns only a part of
+    /// it.
     #[must_use]
     pub fn key_range(mut self, range: impl AsRef<str>) -> Self {
         self.0.source.key_range = Some(range.as_ref().into());
@@ -109,8 +110,8 @@ impl<M: Mode> Deliveries<M> {
     }
 
     /// Stops listening for events until the next batch is asked for; the time of [`wait`](Self::wait) then starts
-    /// again. For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another
-    /// waiting loop would get.
+    /// again. For a caller that stops asking but keeps the loop: a listening loop takes wake-ups that another waiting
+    /// loop would get.
     pub fn stop_listening(&mut self) {
         self.0.stop_listening();
         self.0.source.listens = false;
@@ -121,38 +122,38 @@ impl<M: Mode> Deliveries<M> {
 pub(super) struct Receives<M: Mode> {
     pub(super) queue: EventQueue<M>,
     pub(super) lease: Option<Duration>,
-    /// From which part of the key space; from all without it.
+    /// The part of the key space to receive from; `None` for all.
     pub(super) key_range: Option<Arc<str>>,
     max: usize,
-    /// Whether the receiver says when the work on a suspect begins.
+    /// Whether the receiver reports when it starts a suspect.
     pub(super) begins: bool,
-    /// The numbers of the partitions that this listens for.
+    /// The numbers of the partitions whose events this listens for.
     numbers: Vec<usize>,
     /// Whether it listens.
     listens: bool,
 }
 
-/// What a look at the partitions found.
+/// The result of a receive from the partitions.
 pub(crate) struct Received {
     pub(super) events: Vec<Event>,
     pub(super) map: Arc<Map>,
-    /// The numbers of the partitions that this was for.
+    /// The numbers of the partitions that it received from.
     numbers: Vec<usize>,
-    /// Of the partitions that were asked the number, in how many microseconds there may be more, and the place of this
-    /// process among those that wait.
+    /// For each partition that was asked: its number, in how many microseconds there may be more events, and the rank
+    /// of this process among the waiting ones.
     looks: Vec<(usize, Option<u64>, Option<u32>)>,
     /// In how many microseconds the rate lets the next event through, if it alone holds up events that are ready.
     pub(super) rate_in: Option<u64>,
 }
 
-/// How much later each process after the first looks when an event is due that nobody has taken.
+/// How much later each process after the first checks, when an event is due that no process has received.
 pub(super) const ALARM_APART: Duration = Duration::from_millis(25);
 
-/// How often one receive goes on with a partition whose step has left something undone.
+/// How often one receive continues with a partition whose step has left something undone.
 const AGAIN_MAX: usize = 256;
 
 impl Received {
-    /// Whether there is more to do now, so that nobody may wait yet.
+    /// Whether there is more to do now, so that the caller must not wait yet.
     pub(super) fn is_unfinished(&self) -> bool {
         self.looks.iter().any(|(_, next_in, _)| *next_in == Some(0))
     }
@@ -182,7 +183,7 @@ impl<M: Mode> Receives<M> {
         })
     }
 
-    /// Sees to it that somebody is woken when the next events are ready: this loop, if it got nothing, or another one
+    /// Ensures that a consumer is woken when the next events are ready: this loop, if it got nothing, or another one
     /// that waits for the same queue.
     pub(super) fn announce(&mut self, received: &Received, waiting: &mut Waiting) -> Result<()> {
         let client = &self.queue.client;
@@ -204,16 +205,17 @@ impl<M: Mode> Receives<M> {
             waiting.listen(listen)?;
         }
         self.listens = received.events.is_empty() && waiting.is_listening();
-        // On a server that is shared, steps of others may go unheard. A look is at all partitions, so one is enough.
+        // On a shared server, steps of other processes may go unheard. A check covers all partitions, so one is enough.
         if let (Some(interval), Some(first)) = (client.fallback_poll_interval(), numbers.first()) {
             client.wake_after(&calls.topics(&received.map, *first)?[0], interval);
         }
         for (number, next_in, place) in &received.looks {
             let topics = calls.topics(&received.map, *number)?;
             if topics.len() > 1 {
-                // The step has told the next one that waits, if there is more.
+                // The step has notified the next waiting process, if there is more.
                 waiting.used(&topics[0]);
-                // Somebody who began to listen meanwhile may have been noted before the step: it looks again.
+                // A loop that has just begun to listen may have registered the process before the step: it checks
+                // again.
                 let others = client.listeners(&topics[0]) > usize::from(waiting.is_listening());
                 if place.is_none() && !received.events.is_empty() && others {
                     client.wake_one(&topics[0]);
@@ -234,14 +236,14 @@ impl<M: Mode> Receives<M> {
 }
 
 impl<M: Mode> Calls<M> {
-    /// What who waits for events of a partition listens to. By the first it is told alone.
+    /// The topics for the events of a partition. Only this process is notified on the first one.
     fn topics(&self, map: &Map, number: usize) -> Result<Vec<Topic>> {
         let partition = self.partition(map, number)?;
         let own = self.route.process.as_ref().map(|process| partition.topic_of(process));
         Ok(own.into_iter().chain([partition.topic()]).collect())
     }
 
-    /// Whether this process waits on after a receive; `None` if it does not listen, or is not heard.
+    /// Whether this process keeps waiting after a receive; `None` if it does not listen, or cannot be reached.
     fn waits(&self, partition: &Partition, listens: bool) -> Option<Waits> {
         let process = self.route.process.clone()?;
         let listeners = self.client.upgrade()?.listeners(&partition.topic_of(&process));
@@ -249,7 +251,7 @@ impl<M: Mode> Calls<M> {
         (listeners > 0).then_some(Waits { process, if_empty: true, if_taken })
     }
 
-    /// Hands on what this process is told of a partition when nobody in it listens any more.
+    /// Passes on a notification about a partition when no loop of this process listens any more.
     fn hand_on_unheard(&self, client: &Client<M>, number: usize, topic: &Topic) {
         let Some(process) = self.route.process.clone() else { return };
         let (client_of, name, of) =
@@ -258,11 +260,12 @@ impl<M: Mode> Calls<M> {
             let Some(client) = client_of.upgrade() else { return };
             let (queue, process, topic) = (client.events(&name), process.clone(), of.clone());
             let Ok(calls) = Calls::new(&queue) else { return };
-            // It goes on although nobody waits for it.
+            // It continues without being awaited.
             drop(Async::call(async move {
                 let make = |partition, _| Ok(HandOn::new(partition, process.clone()));
                 calls.on(number, make).await?;
-                // Somebody who began to listen meanwhile may have been noted before the step: it looks again.
+                // A loop that has just begun to listen may have registered the process before the step: it checks
+                // again.
                 client.wake_one(&topic);
                 Ok(())
             }));
@@ -270,7 +273,7 @@ impl<M: Mode> Calls<M> {
         client.on_unheard(topic, Arc::new(unheard));
     }
 
-    /// Leases up to `max` events, from one partition after the other, for a loop that listens or does not.
+    /// Leases up to `max` events, from one partition after the other; `listens` says whether the loop listens.
     pub(super) async fn receive(
         &self,
         max: usize,
@@ -286,7 +289,7 @@ impl<M: Mode> Calls<M> {
         let mut map = self.map_for::<Receive>().await?;
         let numbers = match of(&map) {
             Ok(numbers) => numbers,
-            // It may be of partitions that are not known here yet.
+            // The range may fit partitions that are not known here yet.
             Err(error) => {
                 map = self.look().await?.ok_or(error)?;
                 of(&map)?
@@ -309,7 +312,7 @@ impl<M: Mode> Calls<M> {
             let make = |partition, op, _: &usize| {
                 let (token, seed) = (ids::unique_bytes(), self.client.draw() as u32);
                 let waits = self.waits(&partition, listens);
-                // A suspect comes alone, from wherever it is.
+                // A suspect comes alone, whichever partition it is in.
                 let suspects = if left == max { suspects } else { Suspects::Leave };
                 let step = Receive::new(partition, op, left, lease, token, seed)?;
                 Ok(step.waits(waits).with(suspects))
@@ -318,17 +321,17 @@ impl<M: Mode> Calls<M> {
                 Ok(None) => {}
                 Ok(Some((_, of))) => {
                     bytes += of.events.iter().map(|event| event.payload.len()).sum::<usize>();
-                    // By a suspect, which is left to the next receive.
+                    // Held up by a suspect, which is left for the next receive.
                     let is_held_up =
                         of.ready > 0 && of.events.is_empty() && !received.events.is_empty();
-                    // A lease of a step before may be over by now.
+                    // A lease of an earlier step may be over by now.
                     let is_current = |event: &Event| of.events.iter().all(|of| of.id != event.id);
                     received.events.retain(is_current);
                     received.events.extend(of.events);
-                    // What was received is worked on, whatever comes of this: who receives next tries again.
+                    // The received events are processed even if this fails: the next receive tries again.
                     let is_refilled = self.refill(&of.refills).await.unwrap_or(false);
                     let next_in = if is_refilled { Some(0) } else { of.next_in };
-                    // A step does a part of what is due, and what it did may have made nothing ready.
+                    // A step handles a part of the due items, and may have made nothing ready.
                     let has_room = received.events.len() < max && bytes <= STEP_BYTES_MAX;
                     if next_in == Some(0) && has_room && !is_held_up && again < AGAIN_MAX {
                         again += 1;
@@ -340,14 +343,14 @@ impl<M: Mode> Calls<M> {
                     }
                 }
                 Err(error) if received.events.is_empty() => return Err(error),
-                // What is there already is leased, and has to be worked on.
+                // The events received so far are leased, and have to be processed.
                 Err(_) => break,
             }
             let is_suspect = |event: &Event| received.map.config.is_suspect(event.crashes);
             if received.events.len() == max || received.events.last().is_some_and(is_suspect) {
                 break;
             }
-            // Others may own the events by now.
+            // Other partitions may own the events by now.
             if waiting.is_empty()
                 && let Some(Ok(numbers)) = self.route.map().map(|map| of(&map))
             {
@@ -367,7 +370,7 @@ impl<M: Mode> Calls<M> {
         match of(&received.map) {
             Ok(numbers) => received.numbers = numbers,
             Err(error) if received.events.is_empty() => return Err(error),
-            // Who asks next is told so.
+            // The next receive returns the error.
             Err(_) => received.numbers.clear(),
         }
         Ok(received)
@@ -420,7 +423,7 @@ mod tests {
         }
     }
 
-    /// A receive takes several steps, as of a server that is restarted, and may take longer than a lease.
+    /// A receive takes several steps, for example on a server that is restarted, and may take longer than a lease.
     #[test]
     fn an_event_that_is_leased_again_within_a_receive_is_returned_once() {
         decide(|_, _| Fate::Runs);
@@ -429,7 +432,7 @@ mod tests {
         let queue = client.expect("an engine").to_simulated().events("orders");
         let change = ConfigChange::new().backoff_min(Duration::ZERO).backoff_max(Duration::ZERO);
         whole(queue.configure(change.lease(Duration::from_secs(1)))).expect("it is new");
-        // More than a step makes due, so that the receive goes on after the first event.
+        // More than a step makes ready, so that the receive continues after the first event.
         let event =
             |number: u32| NewEvent::new(number.to_string()).key("k").delay(Duration::from_secs(1));
         whole(queue.publish_many((0..2_500).map(event))).expect("there is room");

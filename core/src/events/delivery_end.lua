@@ -1,13 +1,13 @@
 -- The end of a delivery.
 
--- What comes of it: it is not leased by this token any more; it ended so; the event is not there, as it had ended
--- before; it failed and was given up; it was cancelled meanwhile and is gone.
+-- The outcomes: the event is not leased by this token any more; the delivery ended as requested; the event does not
+-- exist, as it had already ended; it failed and became a dead letter; it had been cancelled and is deleted.
 local LOST, ENDED, GONE, DIED, STOPPED = 0, 1, 2, 3, 4
 
--- When the first event is tried again that failed.
+-- When the first event that failed is retried.
 local tried_at
 
--- The event failed, or is given back; returns an error, and what came of it.
+-- Ends a delivery whose event failed, or is given back; returns an error, and the outcome.
 local function fail(id, head, state, how, delay, err)
   state.err, state.marks = err ~= '' and err or state.err, SETTLED
   if how == 'dead' then return bury(id, head, state, REJECTED, state.err), ENDED end
@@ -27,7 +27,7 @@ local function fail(id, head, state, how, delay, err)
   return nil, ENDED
 end
 
--- Ends a delivery that is leased until then, if it is; returns an error, and what came of it.
+-- Ends a delivery, which is leased until `leased_until`, if it is leased; returns an error, and the outcome.
 local function settle(id, head, record, leased_until, token, how, delay, err)
   if not head then
     local failure, _, is_taken = use_cancelled().find(id)
@@ -40,7 +40,7 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
     gather('ZREM', LEASED, id)
     unleased = unleased + 1
   else
-    -- The same end, sent again; or the event has failed already as its lease ran out, and was not delivered again.
+    -- The same end, sent again; or the event has already failed because its lease expired, and was not delivered again.
     if how ~= 'done' then return nil, ENDED end
     if flag(marks, SETTLED) then return nil, LOST end
     return complete(id, head, record) or vacate(id, head, RETENTION > 0), ENDED

@@ -1,4 +1,4 @@
-//! Events: what is published, and what is received.
+//! Events: new events to publish, and events as they are received.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,15 +42,15 @@ pub struct NewEvent {
     headers: Given,
 }
 
-/// What happens to an event that is published while its deduplication id is taken.
+/// The handling of an event that is published while its deduplication id is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IfExists {
     /// It is refused, together with its whole step.
     Error,
-    /// It is not added: the other one stays.
+    /// It is not added: the existing event stays.
     #[default]
     Ignore,
-    /// It is added. The other one is cancelled unless it is leased; if it is, this one is added beside it.
+    /// It is added. The existing event is cancelled unless it is leased; if it is, the new one is added beside it.
     Replace,
 }
 
@@ -74,7 +74,7 @@ impl NewEvent {
         Self { key: key.as_ref().into(), ..self }
     }
 
-    /// When it fires, in milliseconds since the Unix epoch; a time in the past is now.
+    /// When it fires, in milliseconds since the Unix epoch; a time in the past means now.
     pub fn at_ms(self, at_ms: u64) -> Self {
         Self { at: When::At(at_ms), ..self }
     }
@@ -84,19 +84,19 @@ impl NewEvent {
         Self { at: When::After(delay), ..self }
     }
 
-    /// How long after its time it is dropped if it was not received by then. Once it was received it does not expire:
-    /// it is delivered again if it fails, is released or its lease expires, however late that is.
+    /// How long after its time it is dropped if it has not been received by then. Once it has been received it does not
+    /// expire: it is delivered again if it fails, is released or its lease expires, however late that is.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl: Some(ttl), ..self }
     }
 
-    /// Of all events of one key with this id, only one is added; for producers that may publish twice.
+    /// Of all events of a key with this id, only one is added; for producers that may publish twice.
     pub fn dedup_id(self, id: impl AsRef<str>) -> Self {
         Self { dedup_id: Some(id.as_ref().into()), ..self }
     }
 
-    /// How long the id is remembered, even if the event has ended; [`DEDUP_WINDOW_DEFAULT`] by default. The id of an
-    /// event that is cancelled is free at once.
+    /// How long the id is remembered, even if the event has ended; [`DEDUP_WINDOW_DEFAULT`] by default. The id of a
+    /// cancelled event is free immediately.
     pub fn dedup_window(self, window: Duration) -> Self {
         Self { dedup_window: window, ..self }
     }
@@ -145,8 +145,8 @@ impl NewEvent {
         Ok(())
     }
 
-    /// The part of the key space that it belongs to: that of its key, else that of its deduplication id, else the one
-    /// that the caller drew.
+    /// The part of the key space that it belongs to: that of its key, or without a key that of its deduplication id, or
+    /// without either the one that the caller drew.
     pub(super) fn vslot(&self, drawn: u16) -> u16 {
         match &self.dedup_id {
             _ if !self.key.is_empty() => vslot_of(&self.key),
@@ -155,7 +155,7 @@ impl NewEvent {
         }
     }
 
-    /// How many bytes of a step it takes.
+    /// How many bytes it takes up in a step.
     pub(super) fn bytes(&self) -> usize {
         self.payload.len() + self.key.len()
     }
@@ -181,7 +181,7 @@ impl NewEvent {
         Ok(Self::new(payload).headers(&headers))
     }
 
-    /// The headers, behind their length, and the payload.
+    /// The headers, after their length, and the payload.
     pub(super) fn body(&self) -> Vec<u8> {
         let headers = self.headers.headers().packed();
         let mut body = Vec::with_capacity(2 + headers.len() + self.payload.len());
@@ -192,7 +192,8 @@ impl NewEvent {
     }
 }
 
-/// Flags of a head: whether the event has a key, and a deduplication id, and whether its body lies in a hash of its own.
+/// Flags of a head: whether the event has a key, and a deduplication id, and whether its body is stored in a separate
+/// hash.
 pub(super) mod flag {
     pub(crate) const KEYED: u8 = 1;
     pub(crate) const NAMED: u8 = 2;
@@ -207,7 +208,7 @@ pub struct Event {
     pub id: EventId,
     /// Its key; empty for none.
     pub key: Arc<[u8]>,
-    /// What was published.
+    /// Its payload.
     pub payload: Arc<[u8]>,
     /// Its headers.
     pub headers: Headers,
@@ -215,8 +216,8 @@ pub struct Event {
     pub fire_at_us: Timestamp,
     /// When it was published, in microseconds since the Unix epoch.
     pub published_at_us: Timestamp,
-    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch. It does not expire once it
-    /// was received.
+    /// When it is dropped if it has not been received by then, in microseconds since the Unix epoch. It does not expire
+    /// once it has been received.
     pub expires_at_us: Option<Timestamp>,
     /// Its deduplication id.
     pub dedup_id: Option<Arc<str>>,
@@ -226,18 +227,18 @@ pub struct Event {
     pub crashes: u16,
     /// How often it was redriven from the dead letters.
     pub redriven: u16,
-    /// What the last failure said; empty if there was none.
+    /// The text of the last failure; empty if there was none.
     pub err: Arc<str>,
     /// Why it is a dead letter, if it is one.
     pub reason: Option<DeadReason>,
-    /// What it waits for; [`EventState::Leased`] if it was received.
+    /// Its state; [`EventState::Leased`] if it was received.
     pub state: EventState,
     /// The time of its state, in microseconds since the Unix epoch: since when it is ready or dead, when its time comes
-    /// or it is tried again, until when it is leased, or when it was done; 0 for an event that is behind another one.
+    /// or it is retried, until when it is leased, or when it was done; 0 for an event that is behind another one.
     pub state_at_us: Timestamp,
     /// The token of its last delivery; zeros if it was never delivered.
     pub token: Token,
-    /// It was received as a suspect, and the work on it has not begun.
+    /// It was received as a suspect, and its processing has not started.
     pub(super) is_unbegun: bool,
 }
 
@@ -250,7 +251,7 @@ fn split_body(body: &[u8]) -> Result<(Headers, &[u8])> {
     Ok((Headers::of_stored(headers)?, payload))
 }
 
-/// What an event is known by: its key and its deduplication id, each behind its length.
+/// The name of an event: its key and its deduplication id, each after its length.
 fn name_of(key: &[u8], dedup_id: &str) -> Vec<u8> {
     let mut name = Vec::with_capacity(3 + key.len() + dedup_id.len());
     name.extend((key.len() as u16).to_be_bytes());
@@ -268,7 +269,7 @@ pub(super) struct Head {
     pub(super) published_at_us: Timestamp,
     /// 0 for never.
     pub(super) expires_at_us: Timestamp,
-    /// Until when its name is remembered; 0 if it has none.
+    /// Until when its name is remembered; 0 for an event without a name.
     pub(super) named_until: Timestamp,
     pub(super) key: Arc<[u8]>,
     /// Empty for none.
@@ -284,7 +285,7 @@ impl Head {
         self.flags & flag != 0
     }
 
-    /// As scripts store it, of an event whose body has `body_bytes` bytes.
+    /// As scripts store it, for an event whose body has `body_bytes` bytes.
     pub(super) fn packed(&self, body_bytes: usize) -> Vec<u8> {
         let mut packed = vec![1, self.flags];
         for time in [self.fire_at_us, self.published_at_us, self.expires_at_us, self.named_until] {
@@ -295,7 +296,7 @@ impl Head {
         packed
     }
 
-    /// The head and the short body behind it that a script returned, in that order.
+    /// The head and the short body that follows it, as a script returned them.
     pub(super) fn split(stored: &[u8]) -> Option<(Self, &[u8])> {
         let (format, rest) = stored.split_first()?;
         let (flags, rest) = rest.split_first()?;
@@ -321,7 +322,7 @@ impl Head {
         (*format == 1).then_some((head, body))
     }
 
-    /// The event of this head and this body.
+    /// The event with this head and this body.
     pub(super) fn event(
         &self,
         id: EventId,
@@ -353,8 +354,8 @@ impl Head {
 }
 
 impl Event {
-    /// The event of what a script returned: its id, its state, its head with its body if that is short, and its body if
-    /// that is long.
+    /// The event that a script returned: its id, its state, its head, followed by its body if that is short, and its
+    /// body if that is long.
     pub(super) fn decode(replies: &mut Replies, place: Place) -> Result<Self> {
         let id = EventId::of_bytes(&replies.next()?.bytes()?).ok_or_else(malformed)?;
         let unknown = || Error::new(ErrorKind::Corrupt, "the head of an event does not decode");

@@ -1,11 +1,11 @@
 -- How an event ends.
 
--- Its name is remembered or free from now on; returns an error.
+-- Frees or remembers the name of an event that ends; returns an error.
 local function free_name(id, head, is_cancelled)
   if flag(string.byte(head, 2), NAMED) then return use_names().free(id, head, is_cancelled) end
 end
 
--- Gathers what removes an event, but not from the places where it waits; returns an error.
+-- Gathers the writes that remove an event, apart from the zsets and the lane that it waits in; returns an error.
 local function remove(id, head, is_cancelled)
   gather('HDEL', EVENTS, id)
   gather('HDEL', STATE, id)
@@ -13,10 +13,10 @@ local function remove(id, head, is_cancelled)
   return free_name(id, head, is_cancelled)
 end
 
--- How many events this step adds to those that are kept.
+-- How many events this step adds to the kept ones.
 local kept = 0
 
--- The event is done: it is removed, or kept for as long as the configuration says. Returns an error.
+-- Ends an event that is done: it is removed, or kept for the configured time. Returns an error.
 local function complete(id, head, record)
   if RETENTION == 0 then return remove(id, head) end
   local state = read_state(record)
@@ -27,7 +27,7 @@ local function complete(id, head, record)
   return free_name(id, head)
 end
 
--- The event is given up; returns an error.
+-- Makes an event a dead letter; returns an error.
 local function bury(id, head, state, reason, err)
   state.marks, state.reason, state.err = state.marks - state.marks % 2, reason, err
   put_state(id, state)
@@ -35,7 +35,7 @@ local function bury(id, head, state, reason, err)
   return free_name(id, head) or free_lane(head)
 end
 
--- Removes events that were kept for long enough: up to DONE_MAX, or twice as many as the step adds. Returns an error.
+-- Removes events whose retention is over: up to DONE_MAX, or twice as many as the step adds. Returns an error.
 local function expire_done()
   local until_when, most = number(NOW - RETENTION), math.max(DONE_MAX, 2 * kept)
   local failure, ids = read('ZRANGEBYSCORE', DONE, '-inf', until_when, 'LIMIT', 0, most)

@@ -1,13 +1,13 @@
 -- Fetch: reads events by their ids.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  not looked at: what is there is read
+-- ARGV[1] generation  ignored: events of any generation are read
 -- ARGV[2…]            ids
--- Returns of each 0 if it is not there, else the number of its state from 1, the time of that, and what return_event()
--- says; up to the one with which long bodies have more bytes than a reply should.
+-- Returns {for each: 0 if it does not exist, else the number of its state from 1, the time of that state, and the
+-- values of return_event()}; it ends after the event with which long bodies exceed the limit of a reply.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
--- By the numbers of states; 2 is behind another event.
+-- By the numbers of states; 2 means behind another event.
 local PLACES = {[1] = SCHEDULED, [3] = READY, [4] = LEASED, [5] = RETRY, [6] = DEAD, [7] = DONE}
 local BEHIND = 2
 

@@ -34,8 +34,8 @@ impl Operation for Fetch {
         partition,
         ["../step/commands.lua", "partition.lua", "look.lua", "records.lua", "fetch.lua"]
     );
-    /// The events of the first ids, nothing for one that is not there: all of them, or up to the one with which long
-    /// bodies have more than [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX).
+    /// The events of the first ids, `None` for one that does not exist: all of them, or up to the one with which long
+    /// bodies exceed [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX).
     type Output = Vec<Option<Event>>;
     const IDEMPOTENT: bool = true;
 

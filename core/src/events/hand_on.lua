@@ -1,4 +1,4 @@
--- Hand on: a process was told of events and nobody in it waits any more, so the next one is told.
+-- Hand on: a process was notified of events, but no consumer in it waits any more, so the next process is notified.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says

@@ -1,4 +1,4 @@
-//! Hand on: what a process was told of, and nobody in it waits for any more.
+//! Hand on: pass on a notification about events for which no consumer in the notified process waits any more.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Tells the next waiting process about the events that are ready.
+/// Notifies the next waiting process about the events that are ready.
 #[derive(Clone, Debug)]
 pub struct HandOn {
     partition: Partition,
@@ -16,8 +16,7 @@ pub struct HandOn {
 }
 
 impl HandOn {
-    /// Hands on from a process, by its name, in which no consumer waits for events of this
-    /// partition.
+    /// Passes on the notification of a process, by its name, in which no consumer waits for events of this partition.
     pub fn new(partition: Partition, process: Arc<str>) -> Self {
         Self { partition, process }
     }
@@ -49,7 +48,7 @@ impl Operation for HandOn {
         reply.number::<u64>().map(drop)
     }
 
-    /// Nothing: who waits for an embedded engine waits in its process.
+    /// Does nothing: consumers of an embedded engine wait in its own process.
     fn apply(self, _: &embedded::State, _: &mut StepContext<'_>) -> Result<()> {
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::error::{Error, Result, invalid};
 
-/// The id of an event, which says where it is and is never used for another event of its queue. Of events that fire at
-/// the same time, the one with the smaller id was published first, and comes first.
+/// The id of an event. It tells where the event is, and is never used for another event of its queue. Of events that
+/// fire at the same time, the one with the smaller id was published first, and comes first.
 ///
 /// ```
 /// use millpond::events::EventId;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result, invalid};
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId([u8; 12]);
 
-/// Digits of base 32 in the order of what they stand for, so that texts sort as ids do.
+/// Digits of base 32 in the order of their values, so that texts sort as ids do.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
 
 impl EventId {
@@ -57,7 +57,7 @@ impl EventId {
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 96 bits and four that are 0 make twenty digits.
+        // 96 bits and four zero bits make twenty digits.
         let bits = self.0.iter().fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte)) << 4;
         let text: String =
             (0..20).map(|at| char::from(DIGITS[(bits >> (95 - 5 * at) & 31) as usize])).collect();
@@ -82,7 +82,7 @@ impl std::str::FromStr for EventId {
             (bits & 15 == 0).then_some(bits >> 4)
         });
         let bits = bits.ok_or_else(|| {
-            // One that was given by mistake may be a payload.
+            // A text that was passed by mistake may be a payload.
             let text: String = text.chars().take(40).collect();
             invalid(format!("{text:?} is no id of an event, which has twenty digits of base 32"))
         })?;

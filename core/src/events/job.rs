@@ -1,4 +1,4 @@
-//! A job: an event that is being worked on, renewed until it ends.
+//! A job: an event that is being processed. Its lease is renewed until it ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::runtime::sync::lock;
 use crate::worker;
 use crate::worker::lease::{self, Lease};
 
-/// An event that is being worked on; made by a [`Run`](super::Run), which ends it.
+/// An event that is being processed; made by a [`Run`](super::Run), which ends it.
 ///
 /// A native thread renews its lease three times per lease, so a busy handler keeps it. A job belongs to its process:
 /// in the child of a fork, [`Run::end`](super::Run::end) fails with `FORKED`.
@@ -29,7 +29,7 @@ pub(crate) struct JobCore<M: Mode> {
 }
 
 impl<M: Mode> JobCore<M> {
-    /// What holds an event that was received for so long by a step sent at this time.
+    /// Holds an event that a step sent at this time leased for this long.
     pub(super) fn new(
         queue: &EventQueue<M>,
         partition: Partition,
@@ -44,12 +44,12 @@ impl<M: Mode> JobCore<M> {
     }
 }
 
-/// What a job holds.
+/// The delivery that a job holds.
 #[derive(Clone)]
 pub(crate) struct HeldEvent {
     /// The queue's.
     name: Arc<[u8]>,
-    /// Where the event is: another one when its part of the key space has moved.
+    /// The partition that the event is in: another one after its part of the key space has moved.
     partition: Arc<Mutex<Partition>>,
     receipt: Receipt,
     pub(super) is_cancelled: bool,
@@ -81,7 +81,7 @@ impl lease::Held for HeldEvent {
         }
         let calls = Calls::new(&client.to_async().events(&self.name));
         let (id, partition) = (self.receipt.id, self.partition.clone());
-        // The next renewal finds it.
+        // The next renewal uses it.
         drop(Async::call(async move {
             let home = calls?.home_of(id).await?;
             *lock(&partition) = home;

@@ -3,8 +3,8 @@
 use super::map::{Map, Range, merged};
 use crate::error::{Result, invalid};
 
-/// Parts of the key space, such as `-80`, `40-80` or `-40,c0-`: each from one bound up to but without another one. A
-/// bound is the first 2 or 4 hexadecimal digits of a part; without one the range goes to that end of the key space.
+/// Parts of the key space, such as `-80`, `40-80` or `-40,c0-`: each from one bound up to but excluding another one. A
+/// bound is the first 2 or 4 hexadecimal digits of a part; a range without it extends to that end of the key space.
 pub(super) struct KeyRange<'a> {
     text: &'a str,
     ranges: Vec<Range>,
@@ -12,12 +12,12 @@ pub(super) struct KeyRange<'a> {
 
 impl<'a> KeyRange<'a> {
     /// # Errors
-    /// `INVALID_ARGUMENT` for a text that is none.
+    /// `INVALID_ARGUMENT` for an invalid text.
     pub(super) fn parse(text: &'a str) -> Result<Self> {
         let ranges = text.split(',').map(parse).collect::<Option<Vec<_>>>();
         let wrong = || {
             invalid(format!(
-                "{text:?} is no key range: one is like -80, 40-80 or 80-, with bounds of 2 or 4 hexadecimal digits"
+                "{text:?} is not a key range such as -80, 40-80 or 80-, with bounds of 2 or 4 hexadecimal digits"
             ))
         };
         Ok(Self { text, ranges: merged(&ranges.ok_or_else(wrong)?) })
@@ -26,7 +26,7 @@ impl<'a> KeyRange<'a> {
     /// The numbers of the partitions that own it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if it has a part of a partition only.
+    /// `INVALID_ARGUMENT` if it covers only a part of a partition.
     pub(super) fn partitions(&self, map: &Map) -> Result<Vec<usize>> {
         let mut numbers = Vec::new();
         for (number, owner) in map.owners.iter().enumerate() {
@@ -37,7 +37,7 @@ impl<'a> KeyRange<'a> {
                 _ => {
                     let (text, owned) = (self.text, shown(&owner.ranges));
                     return Err(invalid(format!(
-                        "key range {text:?} is not one of whole partitions: partition {number} owns {owned}"
+                        "key range {text:?} does not consist of whole partitions: partition {number} owns {owned}"
                     )));
                 }
             }
@@ -45,7 +45,7 @@ impl<'a> KeyRange<'a> {
         Ok(numbers)
     }
 
-    /// How many parts of this range it has.
+    /// How many parts of the range it covers.
     fn parts_of(&self, (from, to): &Range) -> u32 {
         let both = |range: &Range| {
             (u32::from(*to.min(&range.1)) + 1).saturating_sub((*from.max(&range.0)).into())
@@ -71,7 +71,7 @@ fn bound(digits: &str, end: u32) -> Option<u32> {
     }
 }
 
-/// Ranges as a consumer gives them.
+/// Ranges in the notation of consumers.
 fn shown(ranges: &[Range]) -> String {
     let bound = |vslot: u16| match vslot {
         0 => String::new(),

@@ -1,4 +1,4 @@
--- What becomes ready: of the events of a key only the first one is.
+-- Events that become ready: of the events of a key only the first one is.
 
 -- How many events become ready, and how many leases end.
 local freed, unleased = 0, 0
@@ -8,16 +8,16 @@ local function make_ready(id, rank)
   freed = freed + 1
 end
 
--- Lists, and ids that are removed from within them.
+-- Lists, each followed by an id to remove from it.
 local removals = {}
 
--- What becomes of the lanes that a step touches.
+-- The changes of the lanes that a step uses.
 local lanes
 local function use_lanes()
   if lanes then return lanes end
   lanes = {}
-  -- Of each its head, how many of those behind it have moved up, who comes behind all others, and who was removed from
-  -- among them: whether its id is to be taken from the list too.
+  -- For each lane: its head, how many of the events behind it have moved up, which events are added at its end, and
+  -- which were removed from within it, with whether the id has to be removed from the list too.
   local by_key, order = {}, {}
 
   function lanes.of(key)
@@ -30,7 +30,7 @@ local function use_lanes()
     return nil, lane
   end
 
-  -- Puts an event into its lane; true if it is ready, as nothing is before it. Or first an error.
+  -- Puts an event into its lane; true if it is ready, because no event is before it. Or an error as the first value.
   function lanes.enter(key, id)
     local failure, lane = lanes.of(key)
     if failure then return failure end
@@ -42,7 +42,8 @@ local function use_lanes()
     return nil, false
   end
 
-  -- The head of a lane has ended: the event that comes next, which is ready now, if there is one. Or first an error.
+  -- Removes the head of a lane, which has ended; returns the next event, which is ready now, if there is one. Or an
+  -- error as the first value.
   function lanes.leave(key)
     local failure, lane = lanes.of(key)
     if failure then return failure end
@@ -69,7 +70,7 @@ local function use_lanes()
     return nil, lane.head
   end
 
-  -- Gathers what became of them.
+  -- Gathers the changes of the lanes.
   function lanes.gather()
     for _, key in ipairs(order) do
       local lane = by_key[key]
@@ -90,7 +91,7 @@ local function use_lanes()
   return lanes
 end
 
--- The event leaves the place of its key to the next one, which is ready from now on or from `rank`; returns an error.
+-- Makes the next event of the key ready, from now on or from `rank`; returns an error.
 local function free_lane(head, rank)
   if not flag(string.byte(head, 2), KEYED) then return end
   local failure, next = use_lanes().leave(key_of(head))

@@ -1,4 +1,4 @@
-//! What events may be. Checked before anything is sent.
+//! The limits of events. Checked before anything is sent.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub const FOLLOWING_EVENTS_MAX: usize = 100;
 /// The most bytes of the events that one step publishes or returns, unless it is one event.
 pub const STEP_BYTES_MAX: usize = 8 << 20;
 
-/// The most bytes that are kept of what went wrong: the last ones.
+/// The most bytes that are kept of an error text: the last ones.
 pub const ERR_BYTES_MAX: usize = 1 << 10;
 
 /// The longest delay, backoff, lease, time to live and retention: 100 years.
@@ -57,7 +57,7 @@ pub const CANCELLED_MAX: usize = 100_000;
 /// times are not exact in a script.
 pub const TIME_MS_MAX: u64 = 7_258_118_399_999;
 
-/// Behind all times, in microseconds: scripts count up to here.
+/// After all times, in microseconds: numbers in scripts are exact up to here.
 pub(super) const TIME_US_MAX: Timestamp = (1 << 53) - 1;
 
 pub(super) fn key(key: &[u8]) -> Result<()> {
@@ -87,14 +87,14 @@ pub(super) fn lease(lease: Duration) -> Result<()> {
     delay("lease", lease)
 }
 
-/// How many events a step is about.
+/// Checks how many events a step has.
 pub(super) fn step(events: usize) -> Result<()> {
     ensure!(events > 0, "there are no events");
     ensure!(events <= STEP_EVENTS_MAX, "a step has {events} events; {STEP_EVENTS_MAX} are allowed");
     Ok(())
 }
 
-/// Refuses a step that is about an event twice.
+/// Refuses a step that has an event twice.
 pub(super) fn distinct<'a>(ids: impl IntoIterator<Item = &'a EventId>) -> Result<()> {
     let mut known = HashSet::new();
     for id in ids {
@@ -116,7 +116,7 @@ pub(super) fn when(when: When) -> Result<()> {
     when.check_unit()?;
     match when {
         When::At(ms) => {
-            ensure!(ms <= TIME_MS_MAX, "the time {ms} ms is behind the year 2199");
+            ensure!(ms <= TIME_MS_MAX, "the time {ms} ms is after the year 2199");
             Ok(())
         }
         When::After(length) => delay("delay", length),

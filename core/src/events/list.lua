@@ -1,16 +1,17 @@
--- List: a page of the events of one state, by the time of that and by id; those behind a key in the order of its lane.
+-- List: a page of the events of one state, by the time of the state and by id; those behind a key in the order of its
+-- lane.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  up to which the partition is listed; 0 for any
 -- ARGV[2] state       as in PLACES, or `behind`
--- ARGV[3] key         of those that are behind it
--- ARGV[4] limit       events to look at
+-- ARGV[3] key         of the events that are behind it
+-- ARGV[4] limit       events to examine
 -- ARGV[5] after_at    of the position that the page comes after
--- ARGV[6] after_id    its id; nothing for the first page. Of events behind a key it is looked for in their lane
--- ARGV[7] upto_at     of the last position that counts, but for events behind a key
+-- ARGV[6] after_id    its id; empty for the first page. Among events behind a key, their lane is searched for it
+-- ARGV[7] upto_at     of the last position to list; not for events behind a key
 -- ARGV[8] upto_id     its id
--- Returns the time and the id of the last event that was looked at if there are more, else {0, nothing}, and of each
--- event its time and what return_event() says behind it.
+-- Returns the time and the id of the last event examined if there are more, else {0, empty}, then for each event its
+-- time and the values of return_event().
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local PLACES =
@@ -23,7 +24,7 @@ if not is_there then return reply end
 local place, limit, after_id = PLACES[ARGV[2]], tonumber(ARGV[4]), ARGV[6]
 local upto_at, upto_id = tonumber(ARGV[7]), ARGV[8]
 
--- One more than the page has, so that it is seen whether there are more.
+-- One more than the page has, to see whether there are more.
 local ids, times = {}, {}
 if place then
   local failure, entries = entries_behind(place, tonumber(ARGV[5]), after_id, limit + 1)

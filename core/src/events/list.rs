@@ -12,7 +12,7 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, Timestamp, head};
 
-/// The position of an event among those in its state: by time, and by id where the time is the same.
+/// The position of an event among those in its state: by time, and by id if times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventPosition {
     /// The event's `state_at_us`, in microseconds since the Unix epoch.
@@ -28,16 +28,16 @@ impl From<&Event> for EventPosition {
 }
 
 impl EventPosition {
-    /// Behind all others.
+    /// After all others.
     const LAST: Self = Self { state_at_us: limits::TIME_US_MAX, id: EventId::MAX };
 
-    /// The last position before this time; nothing before 0.
+    /// The last position before this time; `None` before 0.
     pub(super) fn before(time: Timestamp) -> Option<Self> {
         let state_at_us = time.min(limits::TIME_US_MAX).checked_sub(1)?;
         Some(Self { state_at_us, ..Self::LAST })
     }
 
-    /// As scripts take it: the time and the id, which is empty for none.
+    /// Appends a position as scripts read it: the time and the id, which is empty for `None`.
     pub(super) fn push(position: Option<&Self>, args: &mut ByteList) {
         args.push_number(position.map_or(0, |position| position.state_at_us));
         args.push(position.map_or(b"".as_slice(), |position| position.id.as_bytes()));
@@ -47,7 +47,8 @@ impl EventPosition {
 /// Some events of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventPage {
-    /// The events, by time and id; events that are behind another one of their key, in the order in which they come.
+    /// The events, by time and id; events that are behind another one of their key, in the order in which they will be
+    /// delivered.
     pub events: Vec<Event>,
     /// The position that the next page comes after; `None` for the last page.
     pub next: Option<EventPosition>,
@@ -108,7 +109,7 @@ impl EventQuery {
         Self { limit: Some(limit), ..self }
     }
 
-    /// The first page of these, as a step takes it.
+    /// The first page of these events, for a step.
     pub(super) fn listing(&self, state: EventState) -> Result<Listing> {
         let limit = self.limit.unwrap_or(PAGE_DEFAULT);
         ensure!((1..=PAGE_MAX).contains(&limit), "a page has 1 to {PAGE_MAX} events, not {limit}");
@@ -130,25 +131,28 @@ impl EventQuery {
     }
 }
 
-/// Refuses a key, unless it is that of events that are behind another one, and these without a key.
+/// Refuses a key unless the events are behind another one, and such events without a key.
 pub(super) fn lane_key(state: EventState, key: Option<&[u8]>) -> Result<()> {
     let is_behind = state == EventState::Behind;
-    ensure!(!is_behind || key.is_some(), "events that are behind another one take its key");
+    ensure!(
+        !is_behind || key.is_some(),
+        "events that are behind another one are selected by its key"
+    );
     ensure!(
         is_behind || key.is_none(),
         "events in the state {} cannot be selected by key",
         state.name()
     );
     let key = key.unwrap_or_default();
-    ensure!(!is_behind || !key.is_empty(), "events without a key are behind none");
+    ensure!(!is_behind || !key.is_empty(), "events without a key are never behind another one");
     limits::key(key)
 }
 
-/// A part of the events of a state.
+/// A range of the events of a state.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
     pub(super) state: EventState,
-    /// Of events that are behind another one; else empty.
+    /// The key of events that are behind another one; otherwise empty.
     pub(super) key: Arc<[u8]>,
     pub(super) limit: usize,
     pub(super) after: Option<EventPosition>,
@@ -156,7 +160,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Adds the page of another partition, which has all up to its end, to one that has all up to its own.
+    /// Adds the page of another partition. Each of the two pages is complete up to its end.
     pub(super) fn merge(&mut self, page: &mut EventPage, other: EventPage) {
         page.events.extend(other.events);
         page.events.sort_unstable_by_key(|event| EventPosition::from(event));
@@ -175,7 +179,7 @@ impl Listing {
             page.events.truncate(kept);
             page.next = page.events.last().map(EventPosition::from);
         }
-        // What comes behind that is not wanted of any other partition.
+        // The following partitions need not return anything after that.
         self.upto = page.next.or(self.upto);
     }
 }

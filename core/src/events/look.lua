@@ -1,5 +1,5 @@
--- For a step that reads what is there: checks its layout, and that it is not of a later generation than the caller
--- knows; nothing or 0 for any. Returns an error, and whether the partition is there.
+-- For a step that only reads: checks the layout, and that the generation is not later than `known`; nil or 0 for any.
+-- Returns an error, and whether the partition exists.
 local function look(known)
   local failure, root = read('HMGET', ROOT, 'version', 'generation')
   if failure then return failure end

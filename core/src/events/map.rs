@@ -1,4 +1,5 @@
-//! The map of a queue: its configuration, and which partition owns which part of the key space. It lies in partition 0.
+//! The map of a queue: its configuration, and which partition owns which part of the key space. It is stored in
+//! partition 0.
 
 use std::sync::Arc;
 
@@ -19,15 +20,15 @@ pub struct Map {
     pub revision: u64,
     /// How the queue treats its events.
     pub config: Config,
-    /// What each partition owns.
+    /// The ranges of each partition.
     pub(super) owners: Arc<[Owner]>,
-    /// By how many the partitions divide the limits of the queue, as far as they have been told.
+    /// The number by which partitions divide the limits of the queue, as last configured.
     pub(super) told: u16,
-    /// The part of the key space that is on its way from one partition to another, which owns it already.
+    /// The part of the key space that is in transit to another partition, which already owns it.
     pub(super) moving: Option<Arc<Moving>>,
 }
 
-/// A part of the key space that is on its way.
+/// A part of the key space that is in transit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moving {
     /// The number of the partition that gives it away.
@@ -37,7 +38,7 @@ pub(super) struct Moving {
     pub(super) ranges: Vec<Range>,
 }
 
-/// What a partition owns.
+/// The ranges of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) generation: u32,
@@ -63,7 +64,7 @@ impl Map {
         is_sound.then_some(Self { revision, config, owners, told, moving })
     }
 
-    /// What [`parse`](Self::parse) reads.
+    /// The form that [`parse`](Self::parse) reads.
     pub(super) fn text(&self) -> String {
         let owner = |owner: &Owner| format!("{}:{}", owner.generation, text_of(&owner.ranges));
         let mut texts: Vec<_> = self.owners.iter().map(owner).collect();
@@ -78,7 +79,7 @@ impl Map {
         self.owners.iter().position(|owner| contains(&owner.ranges, vslot)).unwrap_or(0)
     }
 
-    /// The map before the move that is under way, if one is.
+    /// The map before the move in progress, if there is one.
     pub(super) fn before_move(&self) -> Option<Self> {
         let Moving { from, to, ranges } = &**self.moving.as_ref()?;
         let mut owners = self.owners.to_vec();
@@ -87,7 +88,7 @@ impl Map {
         Some(Self { owners: owners.into(), moving: None, ..self.clone() })
     }
 
-    /// The map after the move that is under way: without it, and without the last partitions if they own nothing.
+    /// The map after the move in progress: without the move, and without the last partitions if they own nothing.
     pub(super) fn after_move(&self) -> Self {
         let owning = self.owners.iter().rposition(|owner| !owner.ranges.is_empty());
         let owners = self.owners[..owning.map_or(1, |last| last + 1)].into();
@@ -99,30 +100,30 @@ impl Map {
         self.moving.as_ref().filter(|moving| contains(&moving.ranges, vslot))
     }
 
-    /// By how many the limits are divided: while the number of partitions changes, by the larger one, so that all
-    /// together never let through more than the queue may.
+    /// The number by which the limits are divided: while the number of partitions changes, the larger one, so that all
+    /// partitions together never exceed the limits of the queue.
     pub(super) fn shares(&self) -> u16 {
         self.told.max(self.config.partitions)
     }
 
-    /// The configuration as partitions have it.
+    /// The configuration as partitions store it.
     pub(super) fn divided(&self) -> Config {
         Config { partitions: self.shares(), ..self.config.clone() }
     }
 
-    /// Whether the partition of this number gives something away, or gets it.
+    /// Whether the partition with this number gives a part away, or gets it.
     pub(super) fn is_moving(&self, number: usize) -> bool {
         self.moving.as_ref().is_some_and(|moving| [moving.from, moving.to].contains(&number))
     }
 
-    /// The partition of this number; of no generation if this map has none.
+    /// The partition with this number; with generation 0 if this map does not have it.
     pub(super) fn partition(&self, name: &[u8], number: usize) -> Result<Partition> {
         let generation = self.owners.get(number).map_or(0, |owner| owner.generation);
         Partition::new(name, number as u16, generation)
     }
 }
 
-/// The last generation in a map: none that its queue has had comes later.
+/// The highest generation in a map: its queue has had no higher one.
 pub(super) fn last_generation(text: &str) -> u32 {
     let owners = text.split(' ').filter_map(|owner| owner.split_once(':')?.0.parse().ok());
     owners.max().unwrap_or(0)
@@ -137,12 +138,12 @@ impl Moving {
     }
 }
 
-/// Whether these ranges have this part of the key space.
+/// Whether these ranges contain this part of the key space.
 pub(super) fn contains(ranges: &[Range], vslot: u16) -> bool {
     ranges.iter().any(|(from, to)| (*from..=*to).contains(&vslot))
 }
 
-/// The same ranges in order, and as few as there can be.
+/// The same ranges in order, merged into as few as possible.
 pub(super) fn merged(ranges: &[Range]) -> Vec<Range> {
     let mut sorted = ranges.to_vec();
     sorted.sort_unstable();
@@ -156,14 +157,14 @@ pub(super) fn merged(ranges: &[Range]) -> Vec<Range> {
     merged
 }
 
-/// What of these ranges is in others too.
+/// The parts of these ranges that are also in the other ones.
 pub(super) fn intersection(ranges: &[Range], others: &[Range]) -> Vec<Range> {
     let both = |of: &Range, other: &Range| (of.0.max(other.0), of.1.min(other.1));
     let pairs = ranges.iter().flat_map(|of| others.iter().map(move |other| both(of, other)));
     pairs.filter(|(from, to)| from <= to).collect()
 }
 
-/// What of these ranges is in no other one.
+/// The parts of these ranges that are not in the other ones.
 pub(super) fn difference(ranges: &[Range], others: &[Range]) -> Vec<Range> {
     let mut left = ranges.to_vec();
     for (from, to) in others {
@@ -192,7 +193,7 @@ impl Owner {
     }
 }
 
-/// The ranges of this many partitions, equal in size, by their numbers.
+/// The ranges of this many partitions, of equal size, by number.
 pub(super) fn even_ranges(partitions: u16) -> Vec<Range> {
     let first = |number: u32| number * VSLOTS / u32::from(partitions);
     (0..u32::from(partitions))
@@ -206,7 +207,7 @@ pub(super) fn text_of(ranges: &[Range]) -> String {
     texts.join(",")
 }
 
-/// What [`text_of`] made.
+/// Reads a text of [`text_of`].
 pub(super) fn parse_ranges(text: &str) -> Option<Vec<Range>> {
     let bound = |text: &str| u16::from_str_radix(text, 16).ok();
     let range = |text: &str| {

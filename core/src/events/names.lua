@@ -3,11 +3,11 @@
 local names
 local function use_names()
   if names then return names end
-  -- Names that other events get in this step.
+  -- Names that new events get in this step.
   names = {given = {}}
 
-  -- The name of an event that has ended is remembered for as long as it was to be, or free, as that of one that was
-  -- cancelled is; returns an error.
+  -- Frees the name of an event that has ended, or remembers it until the end of its window; that of a cancelled event
+  -- is freed. Returns an error.
   function names.free(id, head, is_cancelled)
     local name = name_of(head)
     if names.given[name] then return end
@@ -19,12 +19,12 @@ local function use_names()
       gather('ZADD', FORGET, number(until_when), name)
     else
       gather('HDEL', NAMES, name)
-      -- A dead letter's name is among those already.
+      -- The name of a dead letter is already in FORGET.
       gather('ZREM', FORGET, name)
     end
   end
 
-  -- Forgets names whose time is over, up to `most`; returns an error, and how many.
+  -- Forgets up to `most` names whose time is over; returns an error, and how many.
   function names.forget(most)
     local failure, over = read('ZRANGEBYSCORE', FORGET, '-inf', number(NOW), 'LIMIT', 0, most)
     if failure then return failure end
@@ -35,8 +35,8 @@ local function use_names()
     return nil, #over
   end
 
-  -- The event that has a name: its id, its head unless it has ended, and whether it is leased; nothing if the name is
-  -- free. Or first an error. One event ends with this step.
+  -- The event that has a name: its id, its head unless it has ended, and whether it is leased; nil if the name is free.
+  -- Or an error as the first value. The event `ending` ends with this step.
   function names.holder(name, ending)
     local failure, id = read('HGET', NAMES, name)
     if failure or not id then return failure end

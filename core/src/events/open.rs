@@ -1,4 +1,4 @@
-//! Open: make a partition, and bring its configuration up to date; of partition 0 also the map of its queue.
+//! Open: create a partition, and bring its configuration up to date; for partition 0 also the map of its queue.
 
 use super::config::Config;
 use super::embedded;
@@ -8,23 +8,23 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Makes a partition if it does not exist, and gives it a configuration if its own is older; or only reads it.
+/// Creates a partition if it does not exist, and gives it a configuration if its own is older; or only reads it.
 #[derive(Clone, Debug)]
 pub struct Open {
     partition: Partition,
     pub(super) change: Option<Change>,
 }
 
-/// What an [`Open`] brings.
+/// The change that an [`Open`] makes.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// The parts of the key space that a new partition owns; nothing for one that this does not make.
+    /// The parts of the key space that a new partition owns; empty if this does not create one.
     pub(super) ranges: Vec<Range>,
     pub(super) revision: u64,
     pub(super) config: Config,
-    /// Of partition 0: what each partition of a new queue owns, by number.
+    /// For partition 0: the range of each partition of a new queue, by number.
     pub(super) all: Vec<Range>,
-    /// Of any other partition.
+    /// For any other partition.
     pub(super) place: Option<Place>,
 }
 
@@ -34,8 +34,8 @@ impl Open {
         Self { partition, change: None }
     }
 
-    /// Makes a queue with this configuration and the number of partitions in it, by making its partition 0; or gives
-    /// the queue the configuration if its own has a lower revision.
+    /// Creates a queue with this configuration and its number of partitions, by creating its partition 0; or gives the
+    /// queue the configuration if its own has a lower revision.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a configuration beyond its limits.
@@ -46,8 +46,9 @@ impl Open {
         Ok(Self { partition, change: Some(change) })
     }
 
-    /// Makes the partition of this number, as the map of its queue says, or gives it the map's configuration. One of a
-    /// move under way is never made here, but by the move: else it would seem to have arrived.
+    /// Creates the partition with this number, as in the map of its queue, or gives it the map's configuration. A
+    /// partition of a move in progress is created only by the move, never here: otherwise the part would seem to have
+    /// arrived.
     pub(super) fn part(name: &[u8], map: &Map, number: usize) -> Result<Self> {
         let ranges = match map.is_moving(number) {
             true => Vec::new(),
@@ -61,7 +62,7 @@ impl Open {
 }
 
 impl Change {
-    /// What each partition of a new queue owns, as [`Map::parse`] reads it.
+    /// The ranges of each partition of a new queue, as [`Map::parse`] reads them.
     pub(super) fn map_text(&self, generation: &str) -> String {
         let owners: Vec<_> =
             self.all.iter().map(|range| format!("{generation}:{}", text_of(&[*range]))).collect();
@@ -76,7 +77,7 @@ impl Operation for Open {
         partition,
         ["../step/commands.lua", "partition.lua", "open.lua"]
     );
-    /// The map, as far as this partition has it; nothing if it is not there.
+    /// The map, as far as this partition has it; `None` if the partition does not exist.
     type Output = Option<Map>;
     const IDEMPOTENT: bool = true;
 
@@ -101,7 +102,7 @@ impl Operation for Open {
         let config = Config::unpack(&replies.next()?.bytes()?).ok_or_else(malformed)?;
         let text = replies.next()?.bytes()?;
         replies.end()?;
-        // A map that is none has no owners, as that of a partition that has none.
+        // An invalid map has no owners, like that of a partition without one.
         let map = std::str::from_utf8(&text).ok();
         let map = map.and_then(|text| Map::parse(revision, config.clone(), text));
         Ok(Some(map.unwrap_or_else(|| Map { revision, config, ..Map::default() })))

@@ -1,4 +1,4 @@
-//! What those do who look after a queue: its methods to read events, redrive dead letters, purge and delete.
+//! The methods of a queue for operators: reading events, redriving dead letters, purging and deleting.
 
 use std::borrow::Borrow;
 
@@ -22,10 +22,10 @@ use crate::error::Result;
 
 impl<M: Mode> EventQueue<M> {
     /// Reads events by their ids, in order, with their states: `None` for an event that does not exist, because it has
-    /// ended and is not kept, or never existed. Does not make the queue.
+    /// ended and is not kept, or never existed. Does not create the queue.
     ///
-    /// Events are as the last step left them: one whose time has come, or whose lease has expired, stays scheduled or
-    /// leased until a consumer receives; one that has expired exists until its turn comes.
+    /// Events are in the state that the last step left them in: an event whose time has come, or whose lease has
+    /// expired, stays scheduled or leased until a consumer receives; an expired event exists until its turn comes.
     ///
     /// ```
     /// use std::time::Duration;
@@ -51,17 +51,18 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Lists the events in one state over all partitions, by the time of the state and by id, page by page. Does not
-    /// make the queue.
+    /// create the queue.
     ///
-    /// Events that are [behind](EventState::Behind) another one are listed by its key, in the order in which they come;
-    /// a page after an event that no longer exists begins with the first one. A page may hold fewer events than its
-    /// limit and still have a next one: it ends when its payloads exceed [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), and
-    /// leaves out what was cancelled in a long lane. Events are as the last step left them, as for a
-    /// [`fetch`](Self::fetch).
+    /// Events that are [behind](EventState::Behind) another one are listed by their key, in the order in which they
+    /// will be delivered; a page after an event that no longer exists begins with the first one. A page may hold fewer
+    /// events than its limit and still have a next one: it ends when its payloads exceed
+    /// [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), and leaves out cancelled events of a long lane. Events are in the
+    /// state that the last step left them in, as for a [`fetch`](Self::fetch).
     ///
-    /// The pages together have each event once that is in the state for as long as they are read, also if the queue is
-    /// [resharded](Self::reshard) meanwhile. An event that was ready or behind another one is scheduled by its time once
-    /// it has moved, until a consumer receives; while the events of a key move, its list of those behind may be empty.
+    /// The pages together contain each event that is in the state during the whole listing exactly once, even if the
+    /// queue is [resharded](Self::reshard) during it. An event that was ready or behind another one is scheduled by its
+    /// time once it has moved, until a consumer receives; while the events of a key move, its list of those behind may
+    /// be empty.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`](super::PAGE_MAX); for events that are behind another
@@ -72,11 +73,11 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Makes dead letters events again, which are ready or come behind the others of their keys, and returns the result
-    /// for each.
+    /// Turns dead letters into events again, which are ready or wait behind the other events of their keys, and returns
+    /// the result for each.
     ///
     /// Their attempts and crashes count from 0 again, and their number of times [`redriven`](Event::redriven) rises by
-    /// one. Such an event keeps its id, no longer expires, and does not take its deduplication id again, which another
+    /// one. Such an event keeps its id, no longer expires, and does not get its deduplication id back, which another
     /// event may have by now. Its earlier deliveries can no longer be ended.
     ///
     /// ```
@@ -97,7 +98,7 @@ impl<M: Mode> EventQueue<M> {
     /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX).
     ///
     /// # Delivery
-    /// A step that is sent again after a lost connection does not redrive an event that has died again since.
+    /// A step that is sent again after a lost connection does not redrive an event that has become a dead letter again.
     pub fn redrive(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
@@ -107,16 +108,17 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Makes all dead letters that match the filter events again, as [`redrive`](Self::redrive) does, and returns how
-    /// many. Those of each partition are redriven in the order in which they died. Events that die while this runs stay
-    /// dead. Does not make the queue. If the queue is [resharded](Self::reshard) meanwhile, each is redriven once, and the
-    /// call helps to move what is on its way.
+    /// Turns all dead letters that match the filter into events again, as [`redrive`](Self::redrive) does, and returns
+    /// how many. Those of each partition are redriven in the order in which they died. Events that die during the call
+    /// stay dead. Does not create the queue. If the queue is [resharded](Self::reshard) during the call, each is
+    /// redriven once, and the call helps to complete the move.
     ///
-    /// With [`per_second`](RedriveFilter::per_second) they fire one after the other at that rate, so that what they failed
-    /// for is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+    /// With [`per_second`](RedriveFilter::per_second) they fire one after the other at that rate, so that the service
+    /// that made them fail is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a filter with a maximum of 0 or a rate outside its limits; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a filter with a maximum of 0 or a rate outside its limits; `WRONG_TYPE` if a key holds
+    /// something else.
     ///
     /// # Delivery
     /// The call takes steps of up to [`STEP_EVENTS_MAX`] dead letters each: after an error some may have been redriven.
@@ -127,17 +129,17 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Removes all events of a state, or those that match the filter, and returns how many. No consumer is told. Does
-    /// not make the queue.
+    /// Removes all events of a state, or those that match the filter, and returns how many. Consumers are not notified.
+    /// Does not create the queue.
     ///
     /// Leased events are never removed, so [`EventState::Leased`] is refused. Events that are
-    /// [behind](EventState::Behind) another event are removed by its key. When the first event of a key is removed, the
-    /// next one becomes ready, and stays. The deduplication ids of removed events are remembered as long as those of
-    /// others.
+    /// [behind](EventState::Behind) another event are removed by their key. When the first event of a key is removed,
+    /// the next one becomes ready, and stays. The deduplication ids of removed events are remembered as long as those
+    /// of other events.
     ///
-    /// If the queue is [resharded](Self::reshard) meanwhile, no event of the state is left, and the call helps to move
-    /// what is on its way. An event that was ready or behind another one is scheduled by its time once it has moved, until
-    /// a consumer receives: purge what is scheduled, too, or after the reshard.
+    /// If the queue is [resharded](Self::reshard) during the call, no event of the state is left, and the call helps to
+    /// complete the move. An event that was ready or behind another one is scheduled by its time once it has moved,
+    /// until a consumer receives: also purge the scheduled events, or purge after the reshard.
     ///
     /// ```
     /// use millpond::events::{EventState, NewEvent, PurgeFilter};
@@ -162,8 +164,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
-    /// delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one. On a server
+    /// Deletes the queue with all its events, including leased ones, its configuration and everything that it
+    /// remembers. A delivery that ends later finds no event. Using the queue afterwards creates a new one. On a server
     /// a small key of each partition stays for ten minutes, so that calls that began before find the queue deleted.
     ///
     /// ```
@@ -180,8 +182,8 @@ impl<M: Mode> EventQueue<M> {
     /// `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes the rest, and
-    /// so does the next call that uses the queue, which then makes it again.
+    /// The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes the rest,
+    /// and so does the next call that uses the queue, which then creates a new one.
     pub fn delete(&self) -> M::Reply<()> {
         self.call("events.delete", Ok(()), async |calls, ()| calls.delete().await)
     }
@@ -193,7 +195,7 @@ impl<M: Mode> Calls<M> {
         let (make, mut patience) =
             (|partition, _, ids| Fetch::new(partition, ids), self.patience());
         while let Some(known) = map {
-            // What is on its way leaves the old partition when it is in the new one.
+            // Items in transit leave the old partition only once they are in the new one.
             let mut old = vec![None; ids.len()];
             if let Some(before) = known.before_move() {
                 old = self.read(&before, ids.clone(), make, |read| read).await?;
@@ -218,7 +220,7 @@ impl<M: Mode> Calls<M> {
         while let Some(leg) = walk.next(&map)? {
             match self.list_leg(&map, &leg, &listing).await {
                 Ok(of) if listing.state == EventState::Behind => {
-                    // It is the only one, and in the order of the lane.
+                    // The key has only this leg, whose events are in the order of the lane.
                     return Ok(of);
                 }
                 Ok(of) => {
@@ -293,11 +295,12 @@ impl<M: Mode> Calls<M> {
         self.remove_all(self.numbered(0).map(Delete::begin)).await
     }
 
-    /// Removes the queue, whose first step this is.
+    /// Removes the queue, with this as the first step.
     pub(super) async fn remove_all(&self, begin: Result<Delete>) -> Result<()> {
         let begun = self.step(begin).await?;
         if let Some(begun) = begun {
-            // Of a damaged map nothing is known but that partition: what is left of others is removed by what finds it.
+            // With a damaged map only partition 0 is known: the rest of other partitions is removed by the calls that
+            // find it.
             let map = Map::parse(0, Config::default(), &begun.map).unwrap_or_default();
             for number in 1..map.owners.len() {
                 self.remove(self.partition(&map, number)?).await?;

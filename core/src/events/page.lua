@@ -1,7 +1,7 @@
 -- The events of a state by time and id, in pages.
 
--- Whether an event comes before another one: by time, and by id where that is the same. Of strings Lua's order depends
--- on where the server runs.
+-- Whether an event comes before another one: by time, and by id if times are equal. Lua's order of strings depends on
+-- the locale of the server.
 local function comes_before(at, id, other_at, other_id)
   if at ~= other_at then return at < other_at end
   local a, b = struct.unpack('>I6I6', id)
@@ -10,14 +10,14 @@ local function comes_before(at, id, other_at, other_id)
   return b < d
 end
 
--- Up to `most` ids with their times, from behind a position, where the event itself may be gone; without an id from the
--- first one on. Or first an error.
+-- Up to `most` ids with their times, after a position, whose own event may no longer exist; without an id from the
+-- first one on. Or an error as the first value.
 local function entries_behind(key, after_at, after_id, most)
   local low, high = 0, 0
   if after_id ~= '' then
     local failure, before = read('ZCOUNT', key, '-inf', string.format('(%.0f', after_at))
     if failure then return failure end
-    -- Of the events of that time, which are in the order of their ids, a binary search.
+    -- A binary search among the events with that time, which are in the order of their ids.
     low, high = before, before + redis.call('ZCOUNT', key, number(after_at), number(after_at))
   end
   while low < high do

@@ -1,4 +1,4 @@
-//! A partition as a step names it.
+//! The name of a partition in a step.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::step::{
 
 const WHAT: &str = "the queue's name";
 
-/// What the key of a partition ends with, in front of its number if the name has a tag; and that of any but the first, of
-/// a name without a tag, whose number is in it.
+/// The end of a partition's key; its number follows if the name has a tag. `PART` is the end for all but the first
+/// partition of a name without a tag, whose number is inside the tag.
 const KIND: &[u8] = b":events";
 const PART: &[u8] = b":events-part";
 
 /// A partition of a queue: the key that all its keys begin with, and its generation, which rises whenever the partition
 /// gets another part of the key space. A step with another generation does nothing.
-// Its bytes and no reference to them, as for a task store.
+// It owns its bytes, as a task store does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     root: SmallVec<[u8; 48]>,
@@ -26,7 +26,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The partition with this number, from 0, of the queue `name`.
+    /// The partition with this number, counted from 0, of the queue `name`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty, too long, or begins with a closing brace.
@@ -39,7 +39,7 @@ impl Partition {
         Ok(Self { root: root.into(), generation })
     }
 
-    /// What the roots of all other partitions have before their number of four digits, and what they have behind it.
+    /// The roots of all other partitions before and after their four-digit number.
     pub(super) fn around_number(name: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
         around_number(WHAT, name, KIND, PART)
     }
@@ -56,12 +56,12 @@ impl Partition {
         [&self.root, end].concat().into()
     }
 
-    /// What listeners wait for: the channel on which the partition tells all that wait.
+    /// The topic of listeners: the channel on which the partition notifies all waiting processes.
     pub(super) fn topic(&self) -> Arc<[u8]> {
         self.with(b":at:default")
     }
 
-    /// The channel on which it tells one process.
+    /// The channel on which it notifies one process.
     pub(super) fn topic_of(&self, process: &str) -> Arc<[u8]> {
         self.with(&[b":at:default:", process.as_bytes()].concat())
     }
@@ -84,13 +84,13 @@ impl Partition {
     }
 }
 
-/// The place of a partition in the map of its queue. On an embedded engine, where a step can look at the map, a partition
-/// that the map does not have any more is not made.
+/// The place of a partition in the map of its queue. On an embedded engine, where a step can read the map, a partition
+/// that is no longer in the map is not created.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// Partition 0 of the queue, which has the map.
     pub(super) first: Partition,
-    /// Not 0.
+    /// Its number, which is not 0.
     pub(super) number: usize,
 }
 
@@ -125,7 +125,7 @@ mod tests {
         assert!(Partition::new("}a", 0, 1).is_err());
     }
 
-    /// The page of events has a row for each key, and the layout.
+    /// The README has a row for each key, and the layout.
     #[test]
     fn the_page_has_each_key() {
         let (script, page) = (include_str!("partition.lua"), include_str!("README.md"));
@@ -147,7 +147,7 @@ mod tests {
         ends.into_iter().chain([&*odd, &*process]).map(|end| partition.with(end).to_vec()).collect()
     }
 
-    /// What a user of a queue has rights to, as the documentation says: whether that reaches a key.
+    /// Whether the documented access rights of a user of a queue cover a key.
     fn has_rights(name: &[u8], key: &[u8]) -> bool {
         let (before, behind) = Partition::around_number(name).unwrap();
         if has_tag(name) {
@@ -170,7 +170,7 @@ mod tests {
             let partition = |(name, number): &(Vec<u8>, u16)| Partition::new(name, *number, 1).unwrap();
             let root = partition(&one);
             let keys_of_one = keys(&root, &end);
-            // Each of them, and what looks like one of its partitions and keys.
+            // Each name, and names that look like its partitions and keys.
             let likeness = keys_of_one.iter().chain([&other.0]).flat_map(|name| {
                 let cut = name.strip_suffix(b":events").map(<[u8]>::to_vec);
                 [Some(name.clone()), cut].into_iter().flatten()
@@ -187,7 +187,7 @@ mod tests {
                 }
             }
             prop_assert!(keys_of_one.iter().all(|key| has_rights(&one.0, key)));
-            // All in one slot.
+            // All keys are in one slot.
             prop_assert!(has_tag(root.as_bytes()));
         }
     }

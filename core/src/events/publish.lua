@@ -1,22 +1,20 @@
--- Publish: adds events, for now or for a time.
+-- Publish: adds events that fire immediately or at a set time.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] slot        of the client that no other call uses meanwhile; nothing for an event that is published with other
---                     changes, which is not sent again and never refused for want of room
+-- ARGV[1] generation  the partition's, as in the map
+-- ARGV[2] slot        of the client, which no other call uses at the same time; empty for an event that is published
+--                     with other changes, which is not sent again and never refused because the queue is full
 -- ARGV[3] number      of this call in its slot, which rises
--- ARGV[4] delivery    the id and the token of one that ends with this step, which is done; nothing for none
--- ARGV[5…]            of each event when it fires (+<us> from now on, =<us> since 1970), its head as in
---                     ASKED with its name behind it, and its body
--- Returns {now, first sequence}, and of each event that was not simply created {number from 1, 1 if it was there
--- already or 2 if it replaces another one, id} behind it. Of names that are taken and must not be {0}, and of each
--- {number from 1, id}: nothing is done then. A name comes once in a call. An event gets the first sequence plus its
--- number minus 1.
+-- ARGV[4] delivery    the id and the token of a delivery that ends with this step, as done; empty for none
+-- ARGV[5…]            for each event: when it fires (+<us> from now on, =<us> since 1970), its head as in ASKED with
+--                     its name behind it, and its body
+-- Returns {now, first sequence}, then for each event that was not simply created {number from 1, 1 for a duplicate or 2
+-- if it replaces another event, id}. If names are taken that must not be, nothing is done: returns {0}, then for each
+-- of them {number from 1, id}. A name occurs once in a call. An event gets the first sequence plus its number minus 1.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION, QUEUE_FULL, LEASE_LOST
 
--- Flags, what a name that is taken means (0 an error, 1 that the event is not added, 2 that it replaces the other one),
--- the part of the key space, and in microseconds how long it lives (0 for ever) and for how long its name is
--- remembered.
+-- Flags, what to do if the name is taken (0 an error, 1 do not add the event, 2 replace the other one), the part of the
+-- key space, and in microseconds the time to live (0 for ever) and how long the name is remembered.
 local ASKED = '>BBI2I8I8'
 local ASKED_BYTES = 20
 
@@ -26,7 +24,7 @@ if failure then return failure end
 if reply then return reply end
 
 local total = (#ARGV - 4) / 3
--- What follows from an event is never refused for want of room.
+-- A follow-up event is never refused because the queue is full.
 local done, done_token = string.sub(ARGV[4], 1, 12), string.sub(ARGV[4], 13)
 local is_limited = done == '' and slot
 local failure, stored
@@ -35,7 +33,8 @@ if failure then return failure end
 if stored and stored + total > EVENTS_MAX then
   return redis.error_reply('QUEUE_FULL the partition holds ' .. stored .. ' events of at most ' .. number(EVENTS_MAX))
 end
--- When the first event or tick is due that was not when a step looked last, once that is asked; or first an error.
+-- The time of the first event or tick that was not yet due at the last receive; read once. Or an error as the first
+-- value.
 local next_at
 local function next_due()
   if next_at then return nil, next_at end
@@ -51,7 +50,7 @@ local soonest
 local taken, names_added, forgotten = {0}, 0
 reply = {NOW, first}
 
--- Decides what a name that an event asks for means: returns an error, and whether the event is added.
+-- Handles the name that an event asks for; returns an error, and whether to add the event.
 local function claim_name(i, name, if_taken)
   local failure, holder
   if not forgotten then failure, forgotten = use_names().forget(math.max(FORGOTTEN_MAX, 2 * total)) end
@@ -77,7 +76,7 @@ local function claim_name(i, name, if_taken)
   return nil, true
 end
 
--- Events that ask for the same have the same beginning of their heads.
+-- Events with equal arguments have the same beginning of their heads.
 local asked_before, at_before, flags, if_taken, vslot, fire_at, start
 for i = 1, total do
   local at, asked, body = ARGV[3 * i + 2], ARGV[3 * i + 3], ARGV[3 * i + 4]
@@ -101,7 +100,7 @@ for i = 1, total do
     if flag(flags, NAMED) then gather('HSET', NAMES, name_of(head), id) end
     local is_late = fire_at > NOW or FROZEN
     if not is_late and flag(flags, KEYED) then
-      -- What is due and has not been promoted comes first, so an event that is due joins it.
+      -- Due events that are not ready yet come first, so an event that is due joins them.
       local failure, due = next_due()
       if failure then return failure end
       is_late = due <= NOW

@@ -1,4 +1,4 @@
-//! Publish: add events, for now or for a time.
+//! Publish: add events that fire immediately or at a set time.
 
 use std::collections::HashSet;
 
@@ -25,12 +25,12 @@ pub struct Publish {
     pub(super) done: Option<Receipt>,
 }
 
-/// What became of an event that was published.
+/// The outcome for an event that was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
     /// The event's id; for a duplicate, the id of the existing event.
     pub id: EventId,
-    /// What happened.
+    /// Whether it was added, and whether it replaced another event.
     pub status: Status,
     /// When it fires, in microseconds since the Unix epoch; 0 for a duplicate.
     pub fire_at_us: Timestamp,
@@ -41,7 +41,7 @@ pub struct Published {
 pub enum Status {
     /// It was added.
     Created,
-    /// It was not added, since its deduplication id was taken.
+    /// It was not added, because its deduplication id was taken.
     Duplicate,
     /// It was added in place of the event with its deduplication id, or beside that event if it is leased.
     Replaced,
@@ -93,7 +93,7 @@ impl Publish {
         Ok(Self { partition, op, events, drawn, done })
     }
 
-    /// Refuses events that no step takes together.
+    /// Refuses events that cannot be in one step.
     pub(super) fn check(events: &[NewEvent]) -> Result<()> {
         let mut names = HashSet::new();
         let mut bytes = 0;
@@ -113,7 +113,7 @@ impl Publish {
     }
 }
 
-/// An event as the script takes it.
+/// Appends an event as the script reads it.
 pub(super) fn push(event: &NewEvent, drawn: u16, args: &mut ByteList) {
     event.at.push_micros(args);
     args.push_with(|head| {
@@ -127,10 +127,10 @@ pub(super) fn push(event: &NewEvent, drawn: u16, args: &mut ByteList) {
     args.push(&event.body());
 }
 
-/// How many of those whose deduplication ids are taken a message lists.
+/// How many of the events whose deduplication ids are taken a message lists.
 const LISTED_MAX: usize = 10;
 
-/// Events whose deduplication ids are taken: the index of each, and the id of the event that is there.
+/// The error for events whose deduplication ids are taken: the index of each, and the id of the existing event.
 pub(super) fn taken(taken: Vec<(usize, EventId)>) -> Error {
     let listed: Vec<_> = taken.iter().take(LISTED_MAX).map(|(_, id)| id.to_string()).collect();
     let rest = match taken.len() - listed.len() {

@@ -1,24 +1,25 @@
--- Publish call: publishes an event with other changes, in the partition that owns its part of the key space by now.
+-- Publish call: publishes an event together with other changes, in the partition that currently owns its part of the
+-- key space.
 --
--- All partitions lie on one server, so what a client does in steps of its own when the queue is not as it thought is
--- done here, by the same scripts: the queue or the partition is made, a part of the key space that is on its way leaves
--- and arrives, and what has the event's name moves first.
+-- All partitions are on one server, so the steps that a client does when the queue is not in the expected state are
+-- done here, by the same scripts: the queue or the partition is created, a part of the key space that is in transit
+-- leaves and arrives, and the event that has the name moves first.
 --
 -- KEYS[1] root of partition 0, KEYS[2] none: see partition.lua
--- ARGV[1] before      what the roots of all other partitions have before their number, of four digits
--- ARGV[2] behind      and what they have behind it
+-- ARGV[1] before      the roots of all other partitions before their number of four digits
+-- ARGV[2] behind      and after it
 -- ARGV[3] ranges      of the key space that the one partition of a new queue owns
 -- ARGV[4] config      of a new queue, as in CONFIG
 -- ARGV[5] vslot       the event's part of the key space
--- ARGV[6] name        the event's; nothing if it has none
+-- ARGV[6] name        the event's; empty if it has none
 -- ARGV[7] at          when it fires, its head and its body, as in publish.lua
 -- ARGV[8] head
 -- ARGV[9] body
--- Returns the event's id as clients print it; of a duplicate that of the event that was there.
+-- Returns the event's id as clients print it; for a duplicate that of the existing event.
 -- errors WRONGTYPE, STALE while the queue is being deleted, INCOMPATIBLE_VERSION, CORRUPT
 
--- Other changes come with this one, which must not be refused alone: a server whose memory is full lets a script add
--- once it has removed, and one that has become a replica refuses here.
+-- This publish must not be refused without the other changes of its transaction: a server whose memory is full lets a
+-- script add data after a command that removes data, and a server that has become a replica refuses here.
 local failure = read('HDEL', KEYS[1], '')
 if failure then return failure end
 
@@ -55,11 +56,11 @@ for text in string.gmatch(map, '[^ ]+') do
     owners[#owners + 1] = {generation = generation, ranges = ranges}
   end
 end
--- Each partition has a share in the limits of the queue.
+-- Each partition has a share of the limits of the queue.
 local shares = math.max(#owners, (struct.unpack('>I2', string.sub(config, -2))))
 config = string.sub(config, 1, -3) .. struct.pack('>I2', shares)
 
--- Removes what an earlier queue of the name has left of a partition; returns an error.
+-- Removes a partition that is left over from an earlier queue of the name; returns an error.
 local function delete_earlier(number)
   local cursor = '0'
   repeat
@@ -86,7 +87,7 @@ end
 if not number then return damaged() end
 local owner = owners[number + 1]
 
--- The partitions of a move may not know of it yet.
+-- The partitions of a move may not know of the move yet.
 local left_at, tokens = 0, -1
 local is_moving = moving and (number == moving.from or number == moving.to)
 if is_moving then
@@ -102,8 +103,8 @@ if is_moving then
   if failure then return failure end
 end
 
--- A partition is made when something first belongs to it. There may be one of an earlier queue of the name, as somebody
--- used that while it was deleted.
+-- A partition is created when the first item belongs to it. One may be left over from an earlier queue of the name that
+-- was used while it was deleted.
 local failure, root = read('HMGET', root_of(number), 'version', 'generation')
 if failure then return failure end
 if number > 0 and not is_moving and not (root[1] and root[2] == owner.generation) then
@@ -111,7 +112,7 @@ if number > 0 and not is_moving and not (root[1] and root[2] == owner.generation
   if failure then return failure end
 end
 
--- What has the name, or had it last, may be on its way.
+-- The event that has the name, or had it last, may be in transit.
 if left_at > 0 and ARGV[6] ~= '' and has_vslot(moving.ranges) then
   local from, last, taken = owners[moving.from + 1], 0, 0
   while true do
@@ -131,7 +132,7 @@ local failure, published = run(number, 'publish', {owner.generation, '', '', '',
 if failure then return failure end
 local id = published[4] == 1 and published[5] or struct.pack('>I4I6I2', owner.generation, published[2], vslot)
 
--- 96 bits and four that are 0 make twenty digits.
+-- 96 bits and four zero bits make twenty digits.
 local DIGITS = '0123456789abcdefghijklmnopqrstuv'
 local text, bits, count = '', 0, 0
 for i = 1, #id + 1 do

@@ -15,9 +15,9 @@ impl<M: Mode> EventQueue<M> {
     /// the event that announces it happen together or not at all. It sends nothing.
     ///
     /// The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a connection to
-    /// the same database. Whenever it runs, it publishes as [`publish`](Self::publish) does: it makes the queue if that
-    /// does not exist, finds the partition if the queue was resharded, and counts a delay from then on. Its reply is
-    /// the id of the event as text, or for a duplicate the id of the existing event.
+    /// the same database. Whenever it runs, it publishes as [`publish`](Self::publish) does: it creates the queue if
+    /// that does not exist, finds the partition if the queue was resharded, and counts a delay from that time. Its
+    /// reply is the id of the event as text, or for a duplicate the id of the existing event.
     ///
     /// ```no_run
     /// use millpond::events::NewEvent;
@@ -34,20 +34,20 @@ impl<M: Mode> EventQueue<M> {
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
-    /// Redis does not roll back when a command of a transaction fails, so this command does not fail because of what
-    /// the queue holds. It adds an event even to a full queue. An event that is to be refused if its deduplication id
+    /// Redis does not roll back when a command of a transaction fails, so this command does not fail because of the
+    /// queue's contents. It adds an event even to a full queue. An event that asks for an error if its deduplication id
     /// is taken is refused by this call.
     ///
     /// On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the same
     /// `{tag}`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an event beyond its limits, for [`IfExists::Error`], and with `memory:` and `file:`, which
-    /// have no transactions; `CROSS_SLOT` for a name without a tag on a cluster.
+    /// `INVALID_ARGUMENT` for an event beyond its limits, for [`IfExists::Error`], and with `memory:` and `file:`,
+    /// which have no transactions; `CROSS_SLOT` for a name without a tag on a cluster.
     ///
     /// # Delivery
     /// The command publishes each time it runs; with a deduplication id, a repeated transaction publishes once. The
-    /// command fails, while the rest of the transaction does not, if the queue is being deleted, and if a key of the
+    /// command fails, but the rest of the transaction does not, if the queue is being deleted, and if a key of the
     /// queue holds something else or was written by a version that this one does not know.
     pub fn publish_call(&self, event: NewEvent) -> M::Reply<Vec<Arc<[u8]>>> {
         self.call("events.publish_call", self.command(&event), async |_, command| Ok(command))
@@ -73,7 +73,7 @@ impl<M: Mode> EventQueue<M> {
     }
 }
 
-/// The scripts that it may take, each a function of a partition; the last file calls them.
+/// The scripts that it may run, each a function of a partition; the last file calls them.
 static SCRIPT: Script = Script::new(
     <embedded::State as State>::constants,
     concat!(
@@ -108,7 +108,7 @@ static SCRIPT: Script = Script::new(
     ),
 );
 
-/// The source as it is sent with each event: without comments and indents, which are a third of it.
+/// The source as it is sent with each event: without comments and indentation, which are a third of it.
 fn source() -> &'static str {
     static SOURCE: OnceLock<String> = OnceLock::new();
     SOURCE.get_or_init(|| {
@@ -133,7 +133,7 @@ fn invocation(name: &[u8], event: &NewEvent, drawn: u16) -> Result<Invocation> {
     Ok(Invocation { script: &SCRIPT, keys: root.keys(), args })
 }
 
-/// The command with its source: one by its hash fails on a server that has been told to forget its scripts.
+/// The command with its source: a call by hash fails on a server whose scripts have been flushed.
 fn command(call: &Invocation) -> Vec<Arc<[u8]>> {
     let keys = call.keys.len().to_string();
     let head = [b"EVAL".as_slice(), source().as_bytes(), keys.as_bytes()].map(Arc::from);

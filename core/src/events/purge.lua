@@ -3,14 +3,14 @@
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] state  scheduled, behind, ready, retry, dead or done
--- ARGV[5] key    of those that are behind it
--- ARGV[6] until  and the others as in span.lua; those that are behind another one are all removed
+-- ARGV[5] key    of the events that are behind it
+-- ARGV[6] until  and the following as in span.lua; events that are behind another one are all removed
 -- ARGV[7] begun
 -- ARGV[8] after_at
 -- ARGV[9] after_id
 -- ARGV[10] ranges
--- Returns {how many were removed, when the call began}, and, if there may be more, the time and the id of the last that
--- was looked at behind it.
+-- Returns {how many were removed, when the call began}, followed by the time and the id of the last event examined if
+-- there may be more.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local PLACES = {scheduled = SCHEDULED, ready = READY, retry = RETRY, dead = DEAD, done = DONE}
@@ -42,7 +42,7 @@ for i, id in ipairs(ids) do
   local head = heads[i]
   if place then gather('ZREM', place, id) end
   local failure = remove(id, head)
-  -- What comes next in its lane is ready later than all that this call removes.
+  -- The next event of its lane is ready later than all events that this call removes.
   if not failure and (place == READY or place == RETRY) then failure = free_lane(head, NOW + 1) end
   if failure then return failure end
 end

@@ -55,12 +55,12 @@ impl PurgeFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeRange {
     pub(super) state: EventState,
-    /// Of events that are behind another one; else empty.
+    /// The key of events that are behind another one; otherwise empty.
     pub(super) key: Arc<[u8]>,
     pub(super) span: Span,
 }
 
-/// Removes events of a partition that are in one state: of the first 1,000 that are left those that match.
+/// Removes events of a partition that are in one state: among the first 1,000 that are left, those that match.
 #[derive(Clone, Debug)]
 pub struct Purge {
     partition: Partition,
@@ -68,12 +68,12 @@ pub struct Purge {
     pub(super) range: PurgeRange,
 }
 
-/// What a [`Purge`] did.
+/// The result of a [`Purge`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purged {
     /// How many events it removed.
     pub removed: u64,
-    /// Those that are left for the next step; `None` if there are none.
+    /// The range that is left for the next step; `None` if none is left.
     pub left: Option<PurgeRange>,
 }
 

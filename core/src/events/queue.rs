@@ -23,8 +23,8 @@ use crate::error::{Error, ErrorKind, Result, ensure};
 use crate::step::When;
 use crate::step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 
-/// For how long it is remembered what follows from an event in another partition: longer than it is tried again. As the
-/// page of `ack_with` says.
+/// How long the deduplication ids of follow-up events in other partitions are remembered: longer than retries take. The
+/// page of `ack_with` states it too.
 const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A queue of events, each of which fires at its time; made by [`Client::events`].
@@ -55,8 +55,8 @@ pub struct EventQueue<M: Mode = Blocking> {
 }
 
 impl<M: Mode> Client<M> {
-    /// The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
-    /// and the defaults of [`ConfigChange`], unless it was [configured](EventQueue::configure) before.
+    /// The queue of events with this name. Makes no call: a queue is created at its first use, with one partition and
+    /// the defaults of [`ConfigChange`], unless it was [configured](EventQueue::configure) before.
     pub fn events(&self, name: impl AsRef<[u8]>) -> EventQueue<M> {
         let name = name.as_ref();
         let checked = super::Partition::new(name, 0, 0).map(|_| name.into());
@@ -78,7 +78,7 @@ impl<M: Mode> EventQueue<M> {
         EventQueue { client: self.client.to_async(), name: self.name.clone() }
     }
 
-    /// Runs a call of several steps, unless something is wrong with what it was given. Its errors name the operation.
+    /// Runs a call of several steps, unless its arguments are invalid. Its errors name the operation.
     pub(super) fn call<I: Send + 'static, T: Send + 'static, F>(
         &self,
         operation: &'static str,
@@ -97,12 +97,13 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an event beyond its limits, before anything is sent; `ALREADY_EXISTS` if its
-    /// deduplication id is taken and the event asks for this error; `QUEUE_FULL` if its partition holds as much as its
-    /// configuration allows; `WRONG_TYPE` if a key holds something else. In all cases nothing was added.
+    /// deduplication id is taken and the event asks for this error; `QUEUE_FULL` if its partition holds as many events
+    /// or deduplication ids as its configuration allows; `WRONG_TYPE` if a key holds something else. In all cases
+    /// nothing was added.
     ///
     /// # Delivery
     /// A step that is sent again after a lost connection adds nothing twice. After `CONNECTION_LOST` or `TIMEOUT` the
-    /// event may or may not have been added; if it is published again with the same deduplication id, it is there once.
+    /// event may or may not have been added; publishing it again with the same deduplication id adds it once.
     pub fn publish(&self, event: NewEvent) -> M::Reply<Published> {
         self.call("events.publish", event.check().map(|()| vec![event]), async |calls, events| {
             let published = calls.publish(events).await?;
@@ -128,10 +129,10 @@ impl<M: Mode> EventQueue<M> {
         self.call("events.publish_many", events, async |calls, events| calls.publish(events).await)
     }
 
-    /// Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
-    /// configuration says. No other consumer gets them until they [fail](Self::nack) or the lease expires. Fewer than
-    /// `max` mean that no other event may be received now, that these have more than
-    /// [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), or that 256 steps were not enough for all that had become due.
+    /// Leases up to `max` ready events for the configured time, those that have been ready for longest first. No other
+    /// consumer gets them until they [fail](Self::nack) or the lease expires. Fewer than `max` events are returned if
+    /// no other event can be received now, if the events have more than [`STEP_BYTES_MAX`](super::STEP_BYTES_MAX), or
+    /// if 256 steps were not enough for everything that had become due.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above [`RECEIVE_EVENTS_MAX`](super::RECEIVE_EVENTS_MAX); `WRONG_TYPE` if
@@ -147,12 +148,13 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// The consumer's loop: batches of events, as they become ready. See [`Deliveries`].
+    /// The consumer's loop: batches of events, when they become ready. See [`Deliveries`].
     pub fn deliveries(&self) -> Deliveries<M> {
         Deliveries::new(self.clone())
     }
 
-    /// A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See [`Worker`].
+    /// A worker, which receives events, renews their leases while they are processed, and ends their deliveries. See
+    /// [`Worker`].
     pub fn worker(&self) -> Worker<M> {
         Worker::new(Events { queue: self.clone() }, Default::default())
     }
@@ -160,8 +162,8 @@ impl<M: Mode> EventQueue<M> {
     /// Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
     ///
     /// # Errors
-    /// `LEASE_LOST` if the event was delivered again since, or its delivery ended in another way. It is not an error if
-    /// this delivery has already ended the event.
+    /// `LEASE_LOST` if the event has been delivered again, or its delivery has ended in another way. It is not an error
+    /// if this delivery has already ended the event.
     ///
     /// # Delivery
     /// An event whose lease has expired can still be acknowledged as long as no other consumer has received it.
@@ -169,9 +171,9 @@ impl<M: Mode> EventQueue<M> {
         self.end(delivery.into(), End::Done)
     }
 
-    /// Reports that working on an event failed, and why. The event is delivered again after the backoff of the
-    /// configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
-    /// its key wait until then.
+    /// Reports that processing an event failed, and why. The event is delivered again after the backoff of the
+    /// configuration, or after the given delay; if that was its last attempt, it becomes a dead letter. The other
+    /// events of its key wait until then.
     ///
     /// The last [`ERR_BYTES_MAX`](super::ERR_BYTES_MAX) bytes of `err` are kept.
     ///
@@ -186,7 +188,7 @@ impl<M: Mode> EventQueue<M> {
         self.end(delivery.into(), End::Failed(err.into(), after.into()))
     }
 
-    /// Gives an event back, as if it had not been delivered. It is available immediately or after this time.
+    /// Gives an event back, as if it had not been delivered. It is available immediately, or after the given delay.
     ///
     /// # Errors
     /// As [`nack`](Self::nack).
@@ -198,7 +200,7 @@ impl<M: Mode> EventQueue<M> {
         self.end(delivery.into(), End::Released(after.into()))
     }
 
-    /// Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes ready.
+    /// Makes an event a dead letter with this reason; the next event of its key becomes ready.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
@@ -253,9 +255,9 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step: both or neither, but
-    /// for follow-up events that belong to another partition, which are published before. Follow-up events are never
-    /// refused because the queue is full. Returns the result for each event, in order.
+    /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step, both or neither;
+    /// only follow-up events that belong to another partition are published before that step. Follow-up events are
+    /// never refused because the queue is full. Returns the result for each event, in order.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -270,17 +272,17 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// # Errors
     /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), in which case the delivery has not ended and no
-    /// follow-up event of its partition was added, but those of other partitions may have been; `LEASE_LOST` also for an
-    /// event that has ended, since its follow-up events can no longer be published. `INVALID_ARGUMENT` for more than
-    /// [`FOLLOWING_EVENTS_MAX`](super::FOLLOWING_EVENTS_MAX) events; nothing was done then.
+    /// follow-up event of its partition was added, but those of other partitions may have been added; `LEASE_LOST` also
+    /// for an event that has ended, since its follow-up events can no longer be published. `INVALID_ARGUMENT` for more
+    /// than [`FOLLOWING_EVENTS_MAX`](super::FOLLOWING_EVENTS_MAX) events, in which case nothing was done.
     ///
     /// # Delivery
     /// In a queue with several partitions, follow-up events with other keys may belong to another partition than the
-    /// delivery. These are published first, and stay if the call fails afterwards. A follow-up event with a key has a
-    /// deduplication id that is derived from the delivered event and from its place among the follow-up events, unless it
-    /// has one of its own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or the event
-    /// delivered again, the same follow-up events in the same order are added once, also if the number of partitions has
-    /// changed.
+    /// delivery. These are published first, and stay if the call fails afterwards. A follow-up event with a key gets a
+    /// deduplication id that is derived from the delivered event and from its position among the follow-up events,
+    /// unless it has its own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
+    /// event delivered again, the same follow-up events in the same order are added once, even if the number of
+    /// partitions has changed.
     pub fn ack_with(
         &self,
         delivery: impl Into<Receipt>,
@@ -302,8 +304,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Renews the leases of events: they last this long from now, or as long as the configuration says. Returns for
-    /// each whether it is still held.
+    /// Renews the leases of events: they last for the given time from now, or for the configured time. Returns for each
+    /// whether it is still held.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a lease below a millisecond or above [`DELAY_MAX`](super::DELAY_MAX), and more than
@@ -322,11 +324,11 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    /// of leased events are told to stop when they next renew the lease, and these events are not tried again. With
-    /// `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
-    /// holders do later is refused with `LEASE_LOST`. This is the call that takes a hung delivery away. The
-    /// deduplication id of an event that is cancelled is free at once. Returns the result for each.
+    /// Removes events that are not leased, in any state, including dead letters. With `also_running`, the holders of
+    /// leased events are told to stop when they next renew the lease, and these events are not retried. With `force`,
+    /// leased events are removed too, immediately: the next event of the key becomes ready, and later calls of their
+    /// holders are refused with `LEASE_LOST`. This is the call that ends a hung delivery. The deduplication id of a
+    /// cancelled event is free immediately. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -349,9 +351,9 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the events may or may not have been cancelled; cancelling again is safe and
-    /// says which: for ten minutes it says of an event that was cancelled that it was removed, also of one whose holder
-    /// stopped as it was told. One that does not exist has ended in another way, such as by an `ack`. A partition
-    /// remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
+    /// tells which: for ten minutes a cancelled event is reported as removed, also if its holder stopped because it was
+    /// told to. An event that does not exist has ended in another way, such as by an `ack`. A partition remembers up to
+    /// 100,000 cancelled events, and a reshard forgets those of the keys that it moves.
     pub fn cancel(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
@@ -366,8 +368,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Reschedules events whose time has not come: they fire this long from now. One that waits to be tried again is
-    /// tried this long from now. Returns the result for each.
+    /// Reschedules events whose time has not come: they fire after the given delay. An event that waits for its retry
+    /// is retried then. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -390,8 +392,8 @@ impl<M: Mode> EventQueue<M> {
         self.reschedule_to(ids, When::After(delay))
     }
 
-    /// Reschedules events whose time has not come, and those that wait to be tried again, to a time in milliseconds
-    /// since the Unix epoch; a time in the past is now. Returns the result for each.
+    /// Reschedules events whose time has not come, and those that wait for their retry, to a time in milliseconds since
+    /// the Unix epoch; a time in the past means now. Returns the result for each.
     ///
     /// # Errors
     /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a time after the year 2199.
@@ -415,11 +417,11 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// How many events there are in each state, over all partitions. Does not make the queue.
+    /// How many events there are in each state, over all partitions. Does not create the queue.
     ///
-    /// Partitions are read one after the other. If the queue is [resharded](Self::reshard) meanwhile, each event is counted
-    /// once, unless events move faster than two partitions can be read, 16 times in a row: then those that move just then
-    /// may be counted twice or not at all.
+    /// Partitions are read one after the other. If the queue is [resharded](Self::reshard) during the call, each event
+    /// is counted once, unless events move faster than two partitions can be read, 16 times in a row: then the events
+    /// that are being moved may be counted twice or not at all.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
@@ -427,13 +429,13 @@ impl<M: Mode> EventQueue<M> {
         self.call("events.stats", Ok(()), async |calls, ()| calls.stats().await)
     }
 
-    /// Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out stays
-    /// as it is, or has its default in a queue that is new: slowing a queue undoes nothing else. Programs that configure
-    /// different things do not undo each other; programs that set the same thing to different values do, each time that
-    /// one of them starts. When the call returns, every partition has it. A program can make this call at each of its
-    /// starts: that ends neither a pause, unless it says so, nor a [`reshard`](Self::reshard), as the number of partitions
-    /// is that of a queue that is new. If the server cannot be reached, the call fails; the run of a worker waits until
-    /// the server responds.
+    /// Changes the configuration of the queue, and creates the queue if it does not exist. Settings that the change
+    /// leaves out stay as they are, or have their defaults in a new queue: slowing down a queue undoes nothing else.
+    /// Programs that configure different settings do not undo each other; programs that set the same one to different
+    /// values do, each time that one of them starts. When the call returns, every partition has the change. A program
+    /// can make this call at each of its starts: it does not end a pause, unless the change says so, or undo a
+    /// [`reshard`](Self::reshard), as the number of partitions only applies to a new queue. If the server cannot be
+    /// reached, the call fails; the run of a worker waits until the server responds.
     ///
     /// ```
     /// use millpond::events::ConfigChange;
@@ -453,8 +455,8 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for what is beyond its limits, and for what does not go with the rest of the configuration, such
-    /// as a `concurrency` below the number of partitions that the queue has, or a `burst` without a `rate`.
+    /// `INVALID_ARGUMENT` for a value beyond its limits, and for one that conflicts with the rest of the configuration,
+    /// such as a `concurrency` below the number of partitions that the queue has, or a `burst` without a `rate`.
     pub fn configure(&self, change: impl Into<ConfigChange>) -> M::Reply<()> {
         let change = change.into();
         self.call("events.configure", change.check().map(|()| change), async |calls, change| {
@@ -507,7 +509,7 @@ impl<M: Mode> EventQueue<M> {
 
 impl<M: Mode> Calls<M> {
     async fn publish(&self, events: Vec<NewEvent>) -> Result<Vec<Published>> {
-        // What belongs anywhere goes to one place, so that a call is one step.
+        // Events with neither a key nor a deduplication id go to one part of the key space, so that a call is one step.
         let drawn = self.client.draw() as u16;
         let make = |partition, op, events| Publish::new(partition, op, events, drawn);
         self.spread(events, drawn, make, |published| published).await
@@ -521,7 +523,7 @@ impl<M: Mode> Calls<M> {
             match self.stats_by(&map, &mut counted).await {
                 Err(error) if is_stale(&error) && patience.is_left() => {}
                 Err(error) if is_stale(&error) => {
-                    // The move is faster than this: what is there is counted where it is.
+                    // The moves are faster than this: count the events where they are.
                     let mut stats = Stats::default();
                     for number in 0..map.owners.len() {
                         stats.add(self.count(self.numbered(number)?, None).await?.0);
@@ -534,8 +536,9 @@ impl<M: Mode> Calls<M> {
         Ok(self.count(self.numbered(0)?, None).await?.0)
     }
 
-    /// Counts the partitions of this map that are not counted yet; those of before count that are the same. What is on
-    /// its way is counted in one of the two partitions: in the new one, and without that in the old one.
+    /// Counts the partitions of this map that are not counted yet; earlier counts of unchanged partitions stay. Events
+    /// in transit are counted in one of the two partitions: the new one counts what has arrived, and the old one the
+    /// rest.
     async fn stats_by(
         &self,
         map: &Map,
@@ -583,7 +586,7 @@ impl<M: Mode> Calls<M> {
         Ok(published.into_iter().flatten().collect())
     }
 
-    /// Does that as far as it is not done, unless the map has changed meanwhile.
+    /// Does the part that is not done yet, unless the map has changed since.
     async fn ack_with_map(
         &self,
         map: &Map,
@@ -598,7 +601,7 @@ impl<M: Mode> Calls<M> {
             left.partition(|(_, event)| map.owner_of(event.vslot(drawn)) == home);
         let follow = |(index, event): &(usize, &NewEvent), window| {
             let event = NewEvent::clone(event);
-            // Without a key it belongs to the partition of the delivery, however many there are.
+            // Without a key it belongs to the partition of the delivery, for any number of partitions.
             if event.dedup_id.is_some() || event.key.is_empty() {
                 return event;
             }
@@ -610,8 +613,8 @@ impl<M: Mode> Calls<M> {
         for ((index, _), event) in elsewhere.into_iter().zip(first) {
             published[index] = Some(event);
         }
-        // An earlier delivery may have published some of them, if they belonged elsewhere then. The id is not remembered,
-        // as these are added when the delivery ends, which it does once.
+        // An earlier delivery may have published some of them while they belonged to another partition. The id is not
+        // remembered, as these are added when the delivery ends, which happens once.
         let all: Vec<_> = own.iter().map(|event| follow(event, Duration::ZERO)).collect();
         if let Some(moving) = &map.moving {
             let is_moving = |vslot| map.move_of(vslot).is_some();

@@ -1,22 +1,23 @@
--- Receive: leases events that are ready, once what is due has become so.
+-- Receive: makes due events ready, and leases events that are ready.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] max         how many at most, up to 1000
--- ARGV[5] lease       microseconds; 0 for that of the configuration
+-- ARGV[5] lease       microseconds; 0 for the lease of the configuration
 -- ARGV[6] token       eight bytes that no other delivery has
--- ARGV[7] seed        of the delays of those whose lease ran out
--- ARGV[8] process     that listens, by a name that no other one has, which begins with a `c` on a cluster; or nothing
--- ARGV[9] waits       whether it waits on: 1 if this takes nothing, 2 if it takes something, 3 in any case, 0 in none
--- ARGV[10] suspects   1 to take a suspect, alone; 2 if the receiver also says when the work on it begins (renew.lua),
---                     before which a lease that runs out is not counted; 0 for none
--- Returns {until when they are leased, events that are ready still, in how many microseconds the next one may come
--- (-1 for never, 0 if this step left something undone), the place of the process among those that wait (-1 if it does
--- not, WAITING_PLACES if it is none of the first), how many schedules need more ticks, 1 if events are ready that the rate alone
--- holds up}, the ids of these schedules, and of each event what return_event() says behind it.
+-- ARGV[7] seed        of the backoffs of events whose lease has expired
+-- ARGV[8] process     the listening process, by a unique name, which begins with a `c` on a cluster; or empty
+-- ARGV[9] waits       whether it keeps waiting: 1 if this takes nothing, 2 if it takes something, 3 in any case, 0 in
+--                     none
+-- ARGV[10] suspects   1 to take a suspect, alone; 2 if the receiver also reports when it starts the suspect
+--                     (renew.lua), before which an expiring lease does not count; 0 for none
+-- Returns {until when they are leased, how many more events are ready, in how many microseconds the next one may come
+-- (-1 for never, 0 if this step left something undone), the rank of the process among the waiting ones (-1 if it does
+-- not wait, WAITING_PLACES if it is not one of the first), how many schedules need more ticks, 1 if ready events are
+-- held up only by the rate}, the ids of these schedules, and for each event the values of return_event().
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
--- After how many microseconds one of those that wait is gone that has not looked, and how many of these a step forgets.
+-- After how many microseconds without a check a waiting process counts as gone, and how many of these a step forgets.
 local GONE_AFTER, GONE_MAX = 15000000, 100
 
 local failure, before = begin(ARGV[2], ARGV[3])
@@ -25,7 +26,8 @@ local slot, step, token = ARGV[2], tonumber(ARGV[3]), ARGV[6]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 if lease == 0 then lease = LEASE end
 
--- The same call again: what it took and is leased by it still; how much there is to do, it does not know any more.
+-- The same call again: returns the events that it took and that are still leased by it; how much is left to do is not
+-- known any more.
 local reply = {NOW + lease, 0, -1, -1, 0, 0}
 if before then
   reply[3] = 0
@@ -48,7 +50,7 @@ if FROZEN then
 end
 seed_with(tonumber(ARGV[7]))
 
--- Once the clock was set back, all schedules are looked at that are for later, and the bucket fills from now on.
+-- After the clock was set back, all schedules that are due later are checked, and the bucket fills from now on.
 if IS_SET_BACK then
   local failure, ids = read('ZRANGEBYSCORE', TICKS, '(' .. number(NOW), '+inf')
   if failure then return failure end
@@ -64,10 +66,11 @@ if IS_SET_BACK then
   if failure then return failure end
 end
 
--- When the first of a zset is due, false for never; nothing if this step has changed that.
+-- When the first member of a zset is due, false for never; nil if this step has changed that.
 local known = {}
 
--- The ids and times of a zset whose time has come, up to now or to another time, if there are some; or first an error.
+-- The ids and times of a zset whose time has come, up to now or to another time, if there are any; or an error as the
+-- first value.
 local function due_of(key, most, upto)
   local failure, at = first_of(key)
   known[key] = at
@@ -76,10 +79,10 @@ local function due_of(key, most, upto)
   return read('ZRANGEBYSCORE', key, '-inf', number(upto or NOW), 'WITHSCORES', 'LIMIT', 0, most)
 end
 
--- Whether this step leaves something undone that is due.
+-- Whether this step leaves due items undone.
 local is_more = false
 
--- Ticks that have come become events, which are scheduled; those of the other ones when the next step looks.
+-- Due ticks become scheduled events, unless a limit of this step leaves them to the next one.
 local failure, ticks = due_of(TICKS, TICKS_MAX)
 if failure then return failure end
 local ticked_upto
@@ -99,7 +102,7 @@ if ticks then
     if not fired then
       look_at, needs_ticks = NOW + REFILL_AGAIN, true
     elseif first and first > NOW and schedules.is_ahead(schedule) then
-      -- Nothing has come yet, as its ticks are those of a clock that was ahead.
+      -- No tick is due yet, as they were computed by a clock that was ahead.
       look_at, needs_ticks = math.min(first, NOW + REFILL_AGAIN), true
     else
       look_at, needs_ticks = schedule.ticks[1], schedules.is_running_out(schedule)
@@ -117,7 +120,7 @@ if ticks then
   if failure then return failure end
 end
 
--- Events that are due become ready.
+-- Due events become ready.
 local failure, due = due_of(SCHEDULED, DUE_MAX, ticked_upto)
 if failure then return failure end
 if due then
@@ -137,7 +140,7 @@ if due then
   is_more = is_more or #ids == DUE_MAX
 end
 
--- Those whose lease ran out are tried again, or given up.
+-- Events whose lease has expired are retried, or become dead letters.
 local failure, late = due_of(LEASED, LATE_MAX)
 if failure then return failure end
 if late then
@@ -154,7 +157,7 @@ if late then
     if flag(state.marks, ASKED_TO_STOP) then
       failure = remove(id, heads[i], true) or free_lane(heads[i]) or use_cancelled().remember(id)
     elseif not is_begun then
-      -- Its receiver ended of something else.
+      -- Its receiver died of another cause.
       state.marks, state.attempts = RAN_OUT, state.attempts - 1
       put_state(id, state)
       make_ready(id, NOW)
@@ -173,7 +176,7 @@ if late then
   is_more = is_more or #ids == LATE_MAX
 end
 
--- Those whose backoff is over are ready.
+-- Events whose backoff is over become ready.
 local failure, retried = due_of(RETRY, DUE_MAX)
 if failure then return failure end
 if retried then
@@ -187,19 +190,19 @@ if late then known[RETRY] = nil end
 failure = expire_done() or commit()
 if failure then return failure end
 
--- Events that are ready are leased, and those that have expired are dropped: what was delivered once does not expire.
+-- Ready events are leased, and expired ones dropped; an event that has been delivered once does not expire.
 local failure, room = leases_left()
 if failure then return failure end
 local most = PAUSED and 0 or math.min(max, room, (rate_left(NOW)))
 local taken, bytes, skipped = {}, 0, 0
 local offset, is_full = 0, false
--- The state of what is delivered for the first time.
+-- The state of an event that is delivered for the first time.
 local first_state = struct.pack(STATES, token, 1, 0, 0, 0, 0)
 while not is_full and #taken < most do
   local failure, ids = read('ZRANGE', READY, offset, offset + most - #taken - 1)
   if failure then return failure end
   offset = offset + #ids
-  -- Then those that were behind one of their key that is dropped here.
+  -- Then events that were behind one that is dropped here.
   if #ids == 0 and skipped > 0 then
     local entries = strings_of('ZADD', READY)
     ids = every({unpack(entries, 1, 2 * (most - #taken))}, 2, 2)
@@ -271,11 +274,11 @@ elseif alarm then
   reply[3] = math.max(0, alarm - CLOCK)
 end
 freed = math.min(freed, left)
--- A consumer may have been told of one event and have taken another: a receive that leaves some, or work undone, tells
--- the next consumer.
+-- A consumer may have been notified of one event and have taken another: a receive that leaves events, or work undone,
+-- notifies the next consumer.
 if (may_take or is_more) and took > 0 then freed = math.max(freed, 1) end
 
--- The process waits on, or not any more.
+-- The process keeps waiting, or stops.
 local process, waits = ARGV[8], tonumber(ARGV[9])
 if process ~= '' then
   if waits == (took > 0 and 2 or 1) or waits == 3 then

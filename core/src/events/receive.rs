@@ -36,13 +36,13 @@ impl From<&Receipt> for Receipt {
     }
 }
 
-/// Leases ready events of a partition, after making ready what is due.
+/// Leases ready events of a partition, after it has made due events ready.
 #[derive(Clone, Debug)]
 pub struct Receive {
     pub(super) partition: Partition,
     op: Op,
     pub(super) max: usize,
-    /// 0 for that of the configuration.
+    /// 0 for the lease of the configuration.
     pub(super) lease_us: u64,
     pub(super) token: Token,
     pub(super) seed: u32,
@@ -50,32 +50,32 @@ pub struct Receive {
     pub(super) suspects: Suspects,
 }
 
-/// What a receive does with a suspect: an event that was left by processes that ended, and may be why.
+/// What a receive does with a suspect: an event that may have crashed the processes that held it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspects {
-    /// It leaves it for the next one, and what is behind it.
+    /// It leaves the suspect, and the events behind it, for the next receive.
     Leave,
-    /// It takes it, and nothing else.
+    /// It takes the suspect, and nothing else.
     Take,
-    /// The same, and says later that the work on it begins.
+    /// As `Take`, and the receiver reports later that it starts the suspect.
     Begin,
 }
 
 /// A process that listens for the events of a partition.
 #[derive(Clone, Debug)]
 pub(super) struct Waits {
-    /// Its name, as a step tells it of events.
+    /// Its name, by which a step notifies it.
     pub(super) process: Arc<str>,
-    /// Whether it waits on if this takes nothing.
+    /// Whether it keeps waiting if this takes nothing.
     pub(super) if_empty: bool,
-    /// Whether it waits on if this takes something, as others in it listen too.
+    /// Whether it keeps waiting if this takes something, because other loops in it listen too.
     pub(super) if_taken: bool,
 }
 
-/// How many of the processes that wait have an eye on what is due next.
+/// How many of the waiting processes watch for the next due time.
 pub(super) const WAITING_PLACES: u32 = 3;
 
-/// What a [`Receive`] took.
+/// The result of a [`Receive`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The events, those that have been ready for longest first.
@@ -86,17 +86,17 @@ pub struct Received {
     pub ready: u64,
     /// In how many microseconds there may be more; 0 if there is something to do now.
     pub next_in: Option<u64>,
-    /// The place of the process among those that wait, if it waits; 3 for all but the first ones.
+    /// The rank of the process among the waiting ones, if it waits; 3 for all but the first three.
     pub place: Option<u32>,
     /// The schedules that need more ticks.
     pub refills: Vec<Arc<str>>,
-    /// Whether events are ready that the rate alone holds up.
+    /// Whether ready events are held up only by the rate.
     pub waits_for_rate: bool,
 }
 
 impl Receive {
-    /// Leases up to `max` events for `lease`, or for the time that the configuration says. `seed` decides when events
-    /// whose lease has expired are tried again.
+    /// Leases up to `max` events for `lease`, or for the time that the configuration sets. `seed` determines the
+    /// backoff of events whose lease has expired.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above [`RECEIVE_EVENTS_MAX`], and a lease below a millisecond or above
@@ -115,8 +115,8 @@ impl Receive {
         Ok(Self { partition, op, max, lease_us, token, seed, waits, suspects })
     }
 
-    /// Whether the receiver says when the work on a suspect begins, by a [`Renew`](super::Renew). A suspect is an
-    /// event of which two leases expired, or one if the next one would be the last: it is received alone.
+    /// Whether the receiver reports that it starts a suspect, by a [`Renew`](super::Renew). A suspect is an event of
+    /// which two leases expired, or one if the next expiry would be the last: it is received alone.
     #[must_use]
     pub fn begins(self, begins: bool) -> Self {
         self.with(if begins { Suspects::Begin } else { Suspects::Take })
@@ -126,12 +126,12 @@ impl Receive {
         Self { suspects, ..self }
     }
 
-    /// For a process that listens.
+    /// Sets the listening process.
     pub(super) fn waits(self, waits: Option<Waits>) -> Self {
         Self { waits, ..self }
     }
 
-    /// Refuses what no receive takes.
+    /// Refuses arguments beyond their limits.
     pub(super) fn check(max: usize, lease: Option<Duration>) -> Result<()> {
         let is_allowed = (1..=RECEIVE_EVENTS_MAX).contains(&max);
         ensure!(is_allowed, "a receive takes 1 to {RECEIVE_EVENTS_MAX} events, not {max}");

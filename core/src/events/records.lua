@@ -1,16 +1,16 @@
--- What is kept of an event.
+-- The stored records of an event.
 
--- A state is STATES and what the last failure said: the token of the delivery, how often the event was delivered and
--- how often a lease of it ran out since it was published or redriven, how often it was redriven, marks, and why it
--- is dead.
+-- A state is STATES and the text of the last failure: the token of the delivery, how often the event was delivered and
+-- how often a lease of it expired since it was published or redriven, how often it was redriven, marks, and why it is
+-- dead.
 local STATES = '>c8I2I2I2BB'
 local STATE_BYTES = 16
--- Marks of a state: the event was cancelled while it was leased; its last lease ran out; its last delivery was ended;
--- the event is done, and kept; it is leased as a suspect, and the work on it has not begun.
+-- Marks of a state: the event was cancelled while it was leased; its last lease expired; its last delivery was ended;
+-- the event is done, and kept; it is leased as a suspect, and its processing has not started.
 local ASKED_TO_STOP, RAN_OUT, SETTLED, KEPT, UNBEGUN = 1, 2, 4, 8, 16
 local REJECTED, EXHAUSTED, CRASHED = 1, 2, 3
 
--- Each `step`th element of a list, from one on.
+-- Each `step`th element of a list, from the index `from` on.
 local function every(list, from, step)
   local some = {}
   for i = from, #list, step do
@@ -19,7 +19,7 @@ local function every(list, from, step)
   return some
 end
 
--- The key of a head, and its name; nothing if it has none.
+-- The key of a head, and its name; empty if it has none.
 local function key_of(head)
   local length = struct.unpack('>I2', head, HEAD_BYTES + 1)
   return string.sub(head, HEAD_BYTES + 3, HEAD_BYTES + 2 + length)
@@ -31,7 +31,7 @@ local function name_of(head)
   return string.sub(head, HEAD_BYTES + 1, HEAD_BYTES + 3 + length + id_length)
 end
 
--- A state, of its record.
+-- Reads a state from its record.
 local function read_state(record)
   local token, attempts, crashes, redriven, marks, reason = struct.unpack(STATES, record)
   return {token = token, attempts = attempts, crashes = crashes, redriven = redriven, marks = marks, reason = reason,
@@ -46,8 +46,8 @@ local function put_state(id, state)
   return record
 end
 
--- Puts what is returned of an event behind a reply: its id, its state (nothing before its first delivery), its head and
--- its body if that is short, and its body if that is long. Returns an error, and how many bytes a long body has.
+-- Appends an event to a reply: its id, its state (empty before its first delivery), its head, followed by its body if
+-- that is short, and its body if that is long. Returns an error, and the number of bytes of a long body.
 local function return_event(reply, id, head, record)
   local n, body = #reply, ''
   if flag(string.byte(head, 2), LONG) then
@@ -59,7 +59,7 @@ local function return_event(reply, id, head, record)
   return nil, #body
 end
 
--- The heads and the states of events, as far as they are there; or first an error.
+-- The heads and the states of events, false for missing ones; or an error as the first value.
 local function records_of(ids)
   local failure, heads = read_fields(EVENTS, ids)
   if failure then return failure end
@@ -67,7 +67,7 @@ local function records_of(ids)
   return failure, heads, states
 end
 
--- Takes the heads of events that are done from these; returns an error.
+-- Sets the heads of events that are done to false; returns an error.
 local function hide_done(ids, heads)
   local failure, ended = read('ZMSCORE', DONE, unpack(ids))
   if failure then return failure end
@@ -76,7 +76,7 @@ local function hide_done(ids, heads)
   end
 end
 
--- An error, unless each event that waits or is leased has its head.
+-- Returns an error, unless each of these waiting or leased events has its head.
 local function check_heads(ids, heads)
   for i = 1, #ids do
     if not heads[i] then
@@ -85,8 +85,8 @@ local function check_heads(ids, heads)
   end
 end
 
--- Of the events that are behind another one of their key, from a place in their lane on: up to `most` ids, their heads,
--- and the place behind the last one. What was cancelled in a long lane is passed over. Or first an error.
+-- The events that are behind another one of their key, from a position in their lane on: up to `most` ids, their heads,
+-- and the position after the last one. Cancelled events of a long lane are skipped. Or an error as the first value.
 local function behind_of(key, from, most)
   local ids, heads, page = {}, {}, math.max(most, 100)
   repeat
@@ -104,7 +104,7 @@ local function behind_of(key, from, most)
   return nil, ids, heads, from
 end
 
--- How many events there are that are not done; or first an error.
+-- How many events are not done; or an error as the first value.
 local function events_left()
   local failure, stored = read('HLEN', EVENTS)
   if failure then return failure end

@@ -1,9 +1,9 @@
--- Redrive: makes dead letters events again, by their ids.
+-- Redrive: turns dead letters into events again, by their ids.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4…] ids
--- Returns of each {0 if it is not there, 1 if it was redriven, 2 if it is no dead letter}.
+-- Returns {for each: 0 if it does not exist, 1 if it was redriven, 2 if it is not a dead letter}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, results = begin(ARGV[2], ARGV[3])

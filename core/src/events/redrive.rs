@@ -1,4 +1,4 @@
-//! Redrive: make dead letters events again that wait for their first delivery.
+//! Redrive: turn dead letters into events again, which wait for their first delivery.
 
 use super::cancel::results;
 use super::id::EventId;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Makes dead letters events again, by their ids.
+/// Turns dead letters into events again, by their ids.
 #[derive(Clone, Debug)]
 pub struct Redrive {
     partition: Partition,
@@ -17,12 +17,12 @@ pub struct Redrive {
     pub(super) ids: Vec<EventId>,
 }
 
-/// What became of a dead letter that was to be redriven.
+/// The result of redriving a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Redriven {
     /// It does not exist: it has ended, or never existed.
     Gone,
-    /// It is ready, or behind the other events of its key.
+    /// It is ready, or waits behind the other events of its key.
     Redriven,
     /// It is not a dead letter, and stays as it is.
     NotDead,

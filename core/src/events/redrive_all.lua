@@ -1,18 +1,18 @@
--- Redrive all: makes dead letters events again, those first that died first.
+-- Redrive all: turns dead letters into events again, in the order in which they died.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
--- ARGV[4] reason    why they died, as its number in a state; 0 for any
+-- ARGV[4] reason    for which they died, as its number in a state; 0 for any
 -- ARGV[5] max       how many at most
--- ARGV[6] until     and the others as in span.lua: when they died
+-- ARGV[6] until     and the following as in span.lua: when they died
 -- ARGV[7] begun
 -- ARGV[8] after_at
 -- ARGV[9] after_id
 -- ARGV[10] ranges
--- ARGV[11] rate     how many turns to fire there are a second; 0 to have all fire now
--- ARGV[12] turn     of the first, counted from 0
--- Returns {how many were redriven, when the call began}, and, if there may be more, the time and the id of the last that
--- was looked at behind it.
+-- ARGV[11] rate     how many turns there are per second; 0 to have all fire now
+-- ARGV[12] turn     of the first dead letter, counted from 0
+-- Returns {how many were redriven, when the call began}, followed by the time and the id of the last event examined if
+-- there may be more.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local failure, reply = begin(ARGV[2], ARGV[3])

@@ -1,4 +1,4 @@
-//! Redrive all: make dead letters events again, whichever there are.
+//! Redrive all: turn all dead letters, or those that match a filter, into events again.
 
 use super::list::EventPosition;
 use super::op::Op;
@@ -40,17 +40,17 @@ impl RedriveFilter {
         Self::default()
     }
 
-    /// Only those that were given up for this reason.
+    /// Only dead letters with this reason.
     pub fn reason(self, reason: DeadReason) -> Self {
         Self { reason: Some(reason), ..self }
     }
 
-    /// Only those that were given up at this time or later, in microseconds since the Unix epoch.
+    /// Only dead letters that died at this time or later, in microseconds since the Unix epoch.
     pub fn since_us(self, since_us: Timestamp) -> Self {
         Self { since: Some(since_us), ..self }
     }
 
-    /// Only those that were given up earlier than this, in microseconds since the Unix epoch.
+    /// Only dead letters that died earlier than this, in microseconds since the Unix epoch.
     pub fn before_us(self, before_us: Timestamp) -> Self {
         Self { before: Some(before_us), ..self }
     }
@@ -60,14 +60,14 @@ impl RedriveFilter {
         Self { max: Some(max), ..self }
     }
 
-    /// At this rate, 1 to [`RATE_MAX`](super::RATE_MAX) a second, instead of all now: those that have to wait fire
-    /// later, one after the other, so nobody has to stay for it. Each call counts from its own beginning.
+    /// At this rate, 1 to [`RATE_MAX`](super::RATE_MAX) a second, instead of all now: the rest are scheduled one after
+    /// the other, so no process has to stay for them. Each call counts from its own start.
     pub fn per_second(self, per_second: u64) -> Self {
         Self { per_second: Some(per_second), ..self }
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        ensure!(self.max != Some(0), "a redrive is of one dead letter or more");
+        ensure!(self.max != Some(0), "a redrive takes one dead letter or more");
         let most = limits::RATE_MAX;
         ensure!(
             self.per_second.is_none_or(|rate| (1..=most).contains(&rate)),
@@ -80,7 +80,7 @@ impl RedriveFilter {
         self.max.unwrap_or(u64::MAX)
     }
 
-    /// All of them, from the first on.
+    /// All of them, from the first one.
     pub(super) fn range(&self) -> RedriveRange {
         let after = self.since.and_then(EventPosition::before);
         RedriveRange {
@@ -100,37 +100,37 @@ pub struct RedriveRange {
 }
 
 impl RedriveRange {
-    /// As a leg of a walk has it that has redriven this many.
+    /// The range for a leg of a walk that has redriven this many.
     pub(super) fn of(self, leg: &Leg<Self>, redriven: u64) -> Self {
         let turns = Turns { next: redriven, ..self.turns };
         Self { span: self.span.of(leg), turns, ..self }
     }
 }
 
-/// When dead letters of a partition fire that are redriven at a rate.
+/// When the dead letters of a partition that are redriven at a rate fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turns {
-    /// How many turns there are a second; 0 to redrive all now.
+    /// How many turns there are per second; 0 to redrive all now.
     pub(super) per_second: u64,
     /// The turn of the next dead letter, counted from 0 in the whole queue.
     pub(super) next: u64,
 }
 
 impl Turns {
-    /// In how many microseconds the next one fires; the one after it has a later turn.
+    /// In how many microseconds the next one fires; advances to the next turn.
     pub(super) fn take(&mut self) -> u64 {
         let turn = self.next;
         self.next += 1;
         (turn * 1_000_000).checked_div(self.per_second).unwrap_or(0)
     }
 
-    /// After this many.
+    /// The pace after this many.
     fn after(self, taken: u64) -> Self {
         Self { next: self.next + taken, ..self }
     }
 }
 
-/// Makes dead letters of a partition events again, in the order in which they died.
+/// Turns dead letters of a partition into events again, in the order in which they died.
 #[derive(Clone, Debug)]
 pub struct RedriveAll {
     partition: Partition,
@@ -139,17 +139,17 @@ pub struct RedriveAll {
     pub(super) max: usize,
 }
 
-/// What a [`RedriveAll`] did.
+/// The result of a [`RedriveAll`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedrivenAll {
     /// How many dead letters it redrove.
     pub redriven: u64,
-    /// Those that are left for the next step; `None` if there are none.
+    /// The range that is left for the next step; `None` if none is left.
     pub left: Option<RedriveRange>,
 }
 
 impl RedriveAll {
-    /// Redrives up to `max` of these dead letters. A step looks for those that match the filter among 1,000.
+    /// Redrives up to `max` of these dead letters. A step searches 1,000 of them for those that match the filter.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a rate outside

@@ -1,12 +1,12 @@
--- Makes a dead letter an event again that waits for its first delivery, now or until a time to come.
+-- Turns a dead letter into an event that waits for its first delivery, now or at a later time.
 
--- Gathers that; returns an error. It comes behind the others of its key, as its order is over, does not take its name
--- again, and does not expire, as it has been received in time.
+-- Gathers the writes for that; returns an error. The event comes behind the others of its key, as its old place is
+-- gone, does not get its name back, and does not expire, as it has been received once.
 local function redrive(id, head, record, later)
   local state = read_state(record)
   state.attempts, state.crashes, state.reason = 0, 0, 0
   state.redriven = math.min(state.redriven + 1, 65535)
-  -- No late end of an earlier delivery counts.
+  -- A late end of an earlier delivery does not count.
   state.marks = SETTLED
   put_state(id, state)
   gather('ZREM', DEAD, id)
@@ -18,7 +18,7 @@ local function redrive(id, head, record, later)
       string.sub(head, HEAD_BYTES + 1))
   end
   if FROZEN or waits then
-    -- Events of its key may be on their way that come before it, if a part of the key space is.
+    -- If a part of the key space is in transit, so may be events of its key that come before it.
     gather('ZADD', SCHEDULED, number(fire_at), id)
     return
   end

@@ -1,12 +1,12 @@
--- Renew: moves the ends of leases.
+-- Renew: extends leases.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] lease       microseconds from now; 0 for that of the configuration
--- ARGV[3] begins      1 if the work on them begins: a suspect's lease that runs out is counted from now on; else 0
--- ARGV[4…]            of each delivery {id, token}
--- Returns {until when they are leased}, and of each {0 if it is not leased by this token any more, 1 if it is, 2 if
--- the event was cancelled} behind it.
+-- ARGV[1] generation  the partition's, as in the map
+-- ARGV[2] lease       microseconds from now; 0 for the lease of the configuration
+-- ARGV[3] begins      1 if the holder starts them: an expiring lease of a suspect counts from now on; else 0
+-- ARGV[4…]            for each delivery {id, token}
+-- Returns {until when they are leased}, followed by, for each, 0 if it is not leased by this token any more, 1 if it
+-- is, 2 if the event was cancelled.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()
@@ -24,7 +24,7 @@ for i, id in ipairs(ids) do
   if failure then return failure end
   local is_held = state and leased_until and state.token == ARGV[2 * i + 3]
   results[i + 1] = not is_held and 0 or flag(state.marks, ASKED_TO_STOP) and 2 or 1
-  -- A lease that has run out, though no step has looked since, is held until the event is delivered again.
+  -- An expired lease that no step has handled yet is held until the event is delivered again.
   if is_held then gather('ZADD', LEASED, number(NOW + lease), id) end
   if is_held and ARGV[3] == '1' and flag(state.marks, UNBEGUN) then
     state.marks = state.marks - UNBEGUN

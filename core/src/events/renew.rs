@@ -1,4 +1,4 @@
-//! Renew: move the ends of leases.
+//! Renew: extend leases.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Renews leases to a time from now.
+/// Renews leases for a time from now.
 #[derive(Clone, Debug)]
 pub struct Renew {
     partition: Partition,
     pub(super) held: Vec<Receipt>,
-    /// 0 for that of the configuration.
+    /// 0 for the lease of the configuration.
     pub(super) lease_us: u64,
     begins: bool,
 }
@@ -24,20 +24,20 @@ pub struct Renew {
 /// The result of a [`Renew`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renewed {
-    /// Until when what is held is leased, in microseconds since the Unix epoch.
+    /// Until when the held deliveries are leased, in microseconds since the Unix epoch.
     pub leased_until: Timestamp,
-    /// Whether each delivery is held.
+    /// Whether each delivery is still held.
     pub held: Vec<Held>,
 }
 
-/// Whether a delivery is held.
+/// Whether a delivery is still held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Held {
     /// It is no longer leased with this token.
     Lost,
     /// It is held.
     Held,
-    /// It is held, but the event was cancelled: the work is to stop.
+    /// It is held, but the event was cancelled: its holder is to stop.
     Cancelled,
 }
 
@@ -53,8 +53,7 @@ impl Held {
 }
 
 impl Renew {
-    /// Renews the leases of these deliveries: they last this long from now, or as long as the
-    /// configuration says.
+    /// Renews the leases of these deliveries: they last for this time from now, or for the lease of the configuration.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no deliveries or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), and for a lease
@@ -65,8 +64,8 @@ impl Renew {
         Ok(Self { partition, held, lease_us: lease.map_or(0, micros), begins: false })
     }
 
-    /// Whether the work on them begins. Until then a lease of a suspect, an event whose leases expired before, is not
-    /// counted when it expires; see [`Receive::begins`](super::Receive::begins).
+    /// Whether the holder starts them. Until then an expiring lease of a suspect, an event whose leases expired before,
+    /// does not count; see [`Receive::begins`](super::Receive::begins).
     #[must_use]
     pub fn begins(self, begins: bool) -> Self {
         Self { begins, ..self }

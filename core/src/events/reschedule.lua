@@ -1,11 +1,11 @@
--- Reschedule: another time for events that wait for theirs, or for that of their retry.
+-- Reschedule: sets another time for events that wait for their time or their retry.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  the partition's, as the map says
+-- ARGV[1] generation  the partition's, as in the map
 -- ARGV[2] at          as in publish.lua
 -- ARGV[3…]            ids
--- Returns of each {0 if it is not there, 1 if it fires or is tried again then, 2 if it is ready, leased or dead already,
--- or behind another one of its key}.
+-- Returns {for each: 0 if it does not exist, 1 if it fires or is retried at the new time, 2 if it is already ready,
+-- leased or dead, or behind another one of its key}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()
@@ -44,7 +44,7 @@ for i, id in ipairs(ids) do
 end
 local failure = commit()
 if failure then return failure end
--- What is due is promoted by whoever hears of it.
+-- The consumer that is notified makes due events ready.
 if is_sooner and fire_at <= NOW then freed = math.max(freed, 1) end
 announce(is_sooner and fire_at)
 return results

@@ -1,4 +1,4 @@
-//! Reschedule: another time for events that wait for theirs, or for that of their retry.
+//! Reschedule: set another time for events that wait for their time or their retry.
 
 use super::cancel::results;
 use super::id::EventId;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, When, head};
 
-/// Reschedules events that were not due yet, or wait to be tried again.
+/// Reschedules events that are not due yet, or wait for their retry.
 #[derive(Clone, Debug)]
 pub struct Reschedule {
     partition: Partition,
@@ -21,7 +21,7 @@ pub struct Reschedule {
 pub enum Rescheduled {
     /// It does not exist: it has ended, or never existed.
     Gone,
-    /// It fires at the new time, or is tried again then.
+    /// It fires, or is retried, at the new time.
     Rescheduled,
     /// Its time had come: it is ready, leased or a dead letter, or waits behind another event of its key.
     TooLate,

@@ -1,24 +1,24 @@
--- When an event is tried again that failed, and whether it is.
+-- Whether a failed event is retried, and when.
 
--- Whether it is given up.
+-- Whether the event becomes a dead letter.
 local function is_used_up(state)
   return MAX_ATTEMPTS > 0 and state.attempts >= MAX_ATTEMPTS or MAX_CRASHES > 0 and state.crashes >= MAX_CRASHES
 end
 
--- Whether it is a suspect, which may be what ended the processes that had it: it was left twice, or the next time would
--- be the last. It is delivered alone, so that the next end says which one it was.
+-- Whether the event is a suspect, which may have crashed the processes that held it: two leases expired, or the next
+-- expiry would be the last. It is delivered alone, so that the next crash shows which event it was.
 local function is_suspect(state)
   return state.crashes >= ((MAX_CRASHES == 1 or MAX_CRASHES == 2) and 1 or 2)
 end
 
--- The chance that a step leaves delays to: the minimal standard generator, which doubles can do.
+-- The random numbers for delays: the minimal standard generator, which can be computed with doubles.
 local chance
 
 local function seed_with(seed)
   chance = seed % (CHANCE_MODULUS - 1) + 1
 end
 
--- After how many microseconds an event is tried again that was delivered so often: up to twice as long each time.
+-- After how many microseconds an event with this many deliveries is retried: up to twice as long each time.
 local function backoff(attempts)
   local most = math.min(BACKOFF_MAX, BACKOFF_MIN * 2 ^ math.min(attempts - 1, 60))
   chance = chance * CHANCE_FACTOR % CHANCE_MODULUS

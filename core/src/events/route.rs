@@ -1,4 +1,4 @@
-//! What a process knows of a queue: its map, and which slots its calls use.
+//! What a process knows about a queue: its map, and which slots its calls use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,35 +8,35 @@ use super::op::Op;
 use crate::runtime::sync::lock;
 use crate::worker::ids;
 
-/// What a process knows of a queue; all handles of a client share it.
+/// What a process knows about a queue; all handles of a client share it.
 pub(super) struct Route {
     map: Mutex<Option<Arc<Map>>>,
     slots: Mutex<Slots>,
     turn: AtomicUsize,
-    /// The name of this process where it waits; none on the embedded engine, where only one process is.
+    /// The name under which this process waits; `None` on the embedded engine, which has only one process.
     pub(super) process: Option<Arc<str>>,
-    /// The move that was seen under way: its generation and the number of its batch.
+    /// The move that was last seen in progress: its generation and the number of its batch.
     seen: Mutex<(u32, u64)>,
 }
 
-/// The slots of the calls under way.
+/// The slots of the calls in progress.
 struct Slots {
-    /// No other process has it.
+    /// Bytes that no other process has.
     client: [u8; 8],
     free: Vec<u16>,
     made: u16,
     calls: u64,
 }
 
-/// The slot of a call, which no other call uses until this is dropped.
+/// The slot of a call; no other call uses it until it is dropped.
 pub(super) struct Slot {
     route: Arc<Route>,
     bytes: [u8; 10],
 }
 
 impl Route {
-    /// For a process whose name begins with this letter where it waits, as scripts read it: `c` on a cluster, whose
-    /// servers do not know who hears what they publish. None for the embedded engine.
+    /// The route of a process whose name for waiting begins with this letter, which scripts read: `c` on a cluster,
+    /// whose servers do not know whether a message has a listener. `None` for the embedded engine.
     pub(super) fn new(letter: Option<char>) -> Self {
         let slots = Slots { client: ids::unique_bytes(), free: Vec::new(), made: 0, calls: 0 };
         let name = |letter| format!("{letter}{:016x}", u64::from_be_bytes(slots.client)).into();
@@ -60,12 +60,12 @@ impl Route {
         map
     }
 
-    /// The partition that a call looks at first: they take turns.
+    /// The turn that determines which partition a call reads first.
     pub(super) fn next_turn(&self) -> usize {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Whether a move is where it was when this was asked last.
+    /// Whether a move is still where it was at the last call of this.
     pub(super) fn has_stood_still(&self, at: (u32, u64)) -> bool {
         std::mem::replace(&mut *lock(&self.seen), at) == at
     }

@@ -1,4 +1,4 @@
-//! The run of a worker: its events, and what becomes of them.
+//! The run of a worker: its events, and their outcomes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,10 +22,10 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting};
 use crate::worker::queue::{Queue, Room, Sent, Workable};
 use crate::worker::report::ReportKind;
 
-/// The longest delay of an event that a handler releases, by default; at random it is as short as half of that.
+/// The delay of an event that a handler releases, by default, less a random part of up to half.
 pub const RELEASE_DELAY_DEFAULT: Duration = RELEASE_DELAY;
 
-/// What the events of a queue are to a run.
+/// The events of a queue, as a run sees them.
 #[derive(Clone)]
 #[doc(hidden)]
 pub struct Events<M: Mode> {
@@ -47,7 +47,7 @@ impl<M: Mode> Queue for Events<M> {
     const ENDS_MAX: usize = STEP_EVENTS_MAX;
 
     fn lease_length(options: &Options) -> Duration {
-        // By default that of the queue, which is not known here.
+        // By default it is the lease of the queue, which is not known here.
         options.lease.unwrap_or(LEASE_DEFAULT)
     }
 
@@ -84,7 +84,7 @@ impl<M: Mode> Queue for Events<M> {
         }
         let (held, length) = (vec![Receipt::from(&job.event)], job.lease.length());
         let calls = Calls::new(&self.queue.to_async());
-        // It goes on although nobody waits for it.
+        // It continues without being awaited.
         drop(Async::call(async move {
             let make =
                 |partition, _, held| Ok(Renew::new(partition, held, Some(length))?.begins(true));
@@ -130,7 +130,7 @@ impl<M: Mode> Queue for Events<M> {
         };
         let settlements = ends.iter().map(settlement).collect();
         let calls = Calls::new(&self.queue.to_async());
-        // It goes on although nobody waits for it.
+        // It continues without being awaited.
         drop(Async::call(async move {
             let settled = match calls {
                 Ok(calls) => calls.settle(settlements).await,
@@ -155,7 +155,7 @@ impl<M: Mode> Queue for Events<M> {
             Ok(Settled::Cancelled) => {
                 (ending.kind, ending.text) = (ReportKind::Cancelled, String::new());
             }
-            // Its handler ended the event by itself, and then failed.
+            // The handler ended the event itself, and then failed.
             Ok(Settled::Gone) if ending.kind != ReportKind::Done => {
                 (ending.kind, ending.text) =
                     (ReportKind::Lost, "the event had ended already".into());
@@ -188,19 +188,19 @@ impl<M: Mode> Calls<M> {
 /// Receives of events for jobs.
 pub(crate) struct Takes<M: Mode> {
     receives: Receives<M>,
-    /// Until when a drain takes jobs, if this is one: it waits for the rate alone.
+    /// The deadline of a drain, if this is one: a drain waits only for the rate.
     drains_until: Option<Option<Instant>>,
 }
 
 impl<M: Mode> Takes<M> {
-    /// The jobs of what was received by a step that was sent at this time, or later.
+    /// The jobs of the events that were received by a step sent at this time, or later.
     fn jobs(&self, received: Received, asked_at: Instant) -> Batch<Arc<JobCore<M>>> {
         let Received { events, map, .. } = received;
         let queue = &self.receives.queue;
         let job = |event: Event| {
             let (name, vslot) = (queue.name().ok()?, event.id.vslot());
             let partition = match map.move_of(vslot) {
-                // It is in either: the first renewal is refused, and looks where it is.
+                // It may be in either partition: the first renewal is refused, and finds it.
                 Some(moving) => Partition::new(&name, moving.to as u16, 0).ok()?,
                 None => map.partition(&name, map.owner_of(vslot)).ok()?,
             };
@@ -245,7 +245,7 @@ impl<M: Mode> Source for Takes<M> {
         self.receives.announce(&received, waiting)?;
         Ok(match received.events.is_empty() {
             true if received.is_unfinished() => Found::Nothing,
-            // Others may take what this is woken for, and it must not wait for longer than the rate does.
+            // Other consumers may take the event for which this is woken, so it waits no longer than the rate does.
             true => Found::Idle(rate_in.filter(|_| self.drains_until.is_some())),
             false => Found::Item(self.jobs(received, asked_at)),
         })

@@ -1,13 +1,13 @@
--- Settle: ends deliveries, each for itself.
+-- Settle: ends deliveries, each independently of the others.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] seed        of the delays of those that are tried again
--- ARGV[3…]            of each delivery {id, token, how it ends, after how many microseconds it is tried again (nothing
---                     for the backoff of the configuration), what went wrong}. It ends as `done`, `failed` (tried
---                     again, or given up as the configuration says), `released` (as if it had not been delivered) or
---                     `dead`.
--- Returns what came of each, as delivery_end.lua numbers it.
+-- ARGV[1] generation  the partition's, as in the map
+-- ARGV[2] seed        of the backoffs of events that failed
+-- ARGV[3…]            for each delivery {id, token, how it ends, after how many microseconds the event is retried
+--                     (empty for the backoff of the configuration), what went wrong}. It ends as `done`, `failed`
+--                     (retried, or a dead letter, by the configuration), `released` (as if it had not been delivered)
+--                     or `dead`.
+-- Returns {for each: the outcome, as delivery_end.lua numbers it}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()

@@ -19,7 +19,7 @@ pub struct Settle {
     pub(super) ends: Vec<Settlement>,
 }
 
-/// How a delivery is to end.
+/// A delivery, and how to end it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
     /// The delivery.
@@ -33,27 +33,27 @@ pub struct Settlement {
 pub enum End {
     /// The event is done, and it is deleted or kept for the `retention` of the queue.
     Done,
-    /// The event is tried again, after the backoff of the configuration or after this time; or it is given up if it was
-    /// tried too often.
+    /// The event is retried, after the backoff of the configuration or after this time; or it becomes a dead letter if
+    /// it was tried too often.
     Failed(String, Option<Duration>),
     /// The event is delivered again, immediately or after this time, as if it had not been delivered.
     Released(Option<Duration>),
-    /// The event is given up.
+    /// The event becomes a dead letter.
     Dead(String),
 }
 
 /// The result of ending a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Settled {
-    /// Nothing was done: the event was delivered again since, or the delivery ended in another way.
+    /// Nothing was done: the event has been delivered again, or the delivery has ended in another way.
     Lost,
-    /// The delivery ended as it was to end.
+    /// The delivery ended as requested.
     Ended,
     /// Nothing was done: the event had already ended.
     Gone,
-    /// The event had failed too often, and was given up.
+    /// The event failed too often, and is a dead letter.
     Died,
-    /// The event had been cancelled, and is gone.
+    /// The event had been cancelled, and is deleted.
     Cancelled,
 }
 
@@ -71,7 +71,7 @@ impl Settled {
 }
 
 impl Settle {
-    /// Ends these deliveries; `seed` decides when those that failed are tried again.
+    /// Ends these deliveries; `seed` determines the backoff of those that failed.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no deliveries or more than [`STEP_EVENTS_MAX`](super::STEP_EVENTS_MAX), for an event that
@@ -94,7 +94,7 @@ impl End {
         }
     }
 
-    /// Its name in the script, after how many microseconds the event is tried again, and what went wrong.
+    /// Its name in the script, after how many microseconds the event is retried, and what went wrong.
     pub(super) fn parts(&self) -> (&'static str, Option<u64>, &str) {
         match self {
             End::Done => ("done", None, ""),

@@ -1,6 +1,7 @@
--- The events in one state that the steps of a call work on, page by page. Five arguments say which, from ARGV[first] on:
--- the last time of the state that counts; when the call began in this partition, 0 for now; the time and the id of the
--- position that the step goes on from, no id to begin; the parts of the key space that they belong to, nothing for all.
+-- The events in one state that the steps of a call process, page by page. Five arguments from ARGV[first] on select
+-- them: the last time of the state; when the call began in this partition, 0 for now; the time and the id of the
+-- position from which the step continues, an empty id to begin; the parts of the key space that they belong to, empty
+-- for all.
 
 -- Whether an id belongs to one of these parts of the key space.
 local function is_in(bounds, id)
@@ -11,10 +12,10 @@ local function is_in(bounds, id)
   return #bounds == 0
 end
 
--- Looks at up to `most` events. Returns an error; the ids of those that are worked on, and their times; when the call
--- began; and the time and the id of the last event that was looked at if there are more.
--- With `is_past` what got into the state since the call began is left. A time that is later than now is that of a clock
--- that was ahead, but for the microsecond by which a purge puts off what it frees.
+-- Examines up to `most` events. Returns an error; the ids of the chosen ones, and their times; when the call began; and
+-- the time and the id of the last event examined if there are more. With `is_past`, events that entered the state since
+-- the call began are skipped. A time later than now, apart from the microsecond by which a purge delays the events that
+-- it frees, comes from a clock that was ahead.
 local function span(key, first, most, is_past)
   local until_when, begun = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   if begun == 0 then begun = NOW end

@@ -1,13 +1,13 @@
-//! What an event waits for, and how its deliveries went.
+//! The state of an event, and the history of its deliveries.
 
 use std::sync::Arc;
 
 use crate::step::Timestamp;
 
-/// Tells one delivery of an event from all others; the same for all events of one receive.
+/// Identifies one delivery of an event; the same for all events of one receive.
 pub type Token = [u8; 8];
 
-/// The state of an event: what it waits for.
+/// The state of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventState {
     /// Its time has not come.
@@ -18,15 +18,15 @@ pub enum EventState {
     Ready,
     /// It was received, and waits for the end of its delivery.
     Leased,
-    /// It failed, and waits to be delivered again.
+    /// It failed, and waits for its retry.
     Retry,
-    /// It was given up, and stays until it is redriven, purged or cancelled.
+    /// It is a dead letter, and stays until it is redriven, purged or cancelled.
     Dead,
     /// It is done, and kept for a time.
     Done,
 }
 
-/// Why an event was given up.
+/// Why an event is a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeadReason {
     /// Its handler rejected it.
@@ -38,7 +38,7 @@ pub enum DeadReason {
 }
 
 impl EventState {
-    /// All of them, by their numbers in replies.
+    /// All states, by their numbers in replies.
     pub(super) const ALL: [Self; 7] = [
         Self::Scheduled,
         Self::Behind,
@@ -85,7 +85,7 @@ impl DeadReason {
     }
 }
 
-/// How often an event was delivered, and how that went.
+/// How often an event was delivered, and with which results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attempts {
     pub(super) attempts: u16,
@@ -93,28 +93,28 @@ pub(super) struct Attempts {
     pub(super) redriven: u16,
 }
 
-/// How an event was delivered, and how that went.
+/// The deliveries of an event, and the result of the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delivery {
     pub(super) token: Token,
     pub(super) counts: Attempts,
     /// The event was cancelled while it was leased.
     pub(super) is_cancelled: bool,
-    /// Its last lease ran out.
+    /// Its last lease expired.
     pub(super) has_run_out: bool,
-    /// Its last delivery was ended.
+    /// Its last delivery was ended by a call.
     pub(super) is_settled: bool,
-    /// It is leased as a suspect, and the work on it has not begun.
+    /// It is leased as a suspect, and its processing has not started.
     pub(super) is_unbegun: bool,
     /// Why it is dead, if it is.
     pub(super) reason: Option<DeadReason>,
-    /// What the last failure said.
+    /// The text of the last failure.
     pub(super) err: Arc<str>,
 }
 
 impl Delivery {
-    /// What a script stores: STATES of `records.lua`, and what the last failure said. Nothing was stored before the
-    /// first delivery.
+    /// Reads what a script stores: STATES of `records.lua`, and the text of the last failure. Nothing is stored before
+    /// the first delivery.
     pub(super) fn unpack(stored: &[u8]) -> Option<Self> {
         if stored.is_empty() {
             return Some(Self::default());
@@ -132,7 +132,7 @@ impl Delivery {
         })
     }
 
-    /// What [`unpack`](Self::unpack) reads.
+    /// The form that [`unpack`](Self::unpack) reads.
     pub(super) fn packed(&self) -> Vec<u8> {
         let Attempts { attempts, crashes, redriven } = self.counts;
         let mut packed = self.token.to_vec();
@@ -152,7 +152,7 @@ impl Delivery {
             | u8::from(self.is_unbegun) << 4
     }
 
-    /// One with these marks, and nothing else.
+    /// A delivery with these marks, and nothing else.
     pub(super) fn of_marks(marks: u8) -> Self {
         let marked = |mark: u8| marks & mark != 0;
         Self {
@@ -165,5 +165,5 @@ impl Delivery {
     }
 }
 
-/// What an event waits for, and until or since when, in microseconds since the Unix epoch.
+/// The state of an event, and until or since when, in microseconds since the Unix epoch.
 pub(super) type Place = (EventState, Timestamp);

@@ -1,13 +1,13 @@
--- Stats: how many events there are of each state.
+-- Stats: how many events there are in each state.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  up to which the partition is counted; 0 for any
--- ARGV[2] has         number of the last batch that another partition has of what this one gives away, which is counted
---                     there; nothing if it has all
--- Returns {events that are not done, scheduled, ready, leased, to be tried again, dead, names that are remembered, since
--- when the first one could have been received (-1 for none), now, how many may be leased at a time (0 for any number),
--- the rate of the queue (0 for none), how many events that lets through now, done, schedules that tick, number of the
--- last batch that has arrived of what moves here (-1 if all of it has)}.
+-- ARGV[2] has         number of the last batch that another partition has of the part that this one gives away, which
+--                     is counted there; empty if it has all
+-- Returns {events that are not done, scheduled, ready, leased, waiting for their retry, dead, names that are
+-- remembered, since when the first one could have been received (-1 for none), now, how many may be leased at a time (0
+-- for any number), the rate of the queue (0 for none), how many events the rate lets through now, done, schedules with
+-- a tick, number of the last batch that has arrived of a part that moves here (-1 if all of it has)}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, is_there = look(ARGV[1])
@@ -16,7 +16,7 @@ local root = redis.call('HMGET', ROOT, 'generation', 'now', 'config', 'tokens', 
   'taken')
 local is_old = not is_there or tonumber(root[1]) < tonumber(ARGV[1])
 
--- The batch that another partition has and this one, too: ids, names, and schedules.
+-- The batch that both another partition and this one have: ids, names, and schedules.
 local doubled = {{}, {}, {}}
 if ARGV[2] ~= '' and not (is_there and is_old) then
   local has, out = tonumber(ARGV[2]), root[7] and cmsgpack.unpack(root[7])
@@ -27,7 +27,7 @@ if ARGV[2] ~= '' and not (is_there and is_old) then
 end
 local ids, names_doubled = doubled[1], #doubled[2]
 
--- How many of them a sorted set has; or first an error.
+-- How many of these members a sorted set has; or an error as the first value.
 local function count_of(key, members)
   local count = 0
   if #members == 0 then return nil, count end
@@ -70,7 +70,7 @@ end
 left, done, schedules, names = left + ended, done - ended, schedules - ticks, names - names_doubled
 local time = redis.call('TIME')
 local now = tonumber(root[2]) or time[1] * 1000000 + time[2]
--- Nobody may have received since their time has come.
+-- Their time may have come after the last receive.
 local since = math.huge
 for _, key in ipairs({READY, SCHEDULED, LEASED, RETRY}) do
   local failure, first = first_of(key)

@@ -41,7 +41,7 @@ pub struct Stats {
     pub ready: u64,
     /// Events that are leased.
     pub leased: u64,
-    /// Events that failed and wait to be tried again.
+    /// Events that failed and wait for their retry.
     pub retry: u64,
     /// Events that are dead letters.
     pub dead: u64,
@@ -49,14 +49,14 @@ pub struct Stats {
     pub behind: u64,
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
-    /// Since when the event that has waited longest could have been received, in microseconds since the Unix epoch; also
-    /// one whose time has come or whose lease has expired while nobody receives.
+    /// Since when the event that has waited longest could have been received, in microseconds since the Unix epoch;
+    /// this includes events whose time has come or whose lease has expired since the last receive.
     pub ready_since_us: Option<Timestamp>,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: Timestamp,
     /// How many events the partitions allow to be leased at a time; 0 for any number.
     pub concurrency: u64,
-    /// How many events a second the queue delivers at most; 0 for any number.
+    /// How many events per second the queue delivers at most; 0 for any number.
     pub rate: u64,
     /// How many events the rate lets through immediately; 0 without a rate.
     pub rate_left: u64,
@@ -64,8 +64,8 @@ pub struct Stats {
     pub done: u64,
     /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
-    /// Events of the partition that has most, including those that are done. Plan at most a million events, or 256 MiB,
-    /// per partition: a cluster moves the keys of a partition from one server to another whole.
+    /// Events of the largest partition, including those that are done. Plan at most a million events, or 256 MiB, per
+    /// partition: a cluster moves the keys of a partition from one server to another as a whole.
     pub largest_partition: u64,
 }
 
@@ -84,7 +84,7 @@ impl Stats {
         ]
     }
 
-    /// Adds those of another partition.
+    /// Adds the statistics of another partition.
     pub(super) fn add(&mut self, other: Self) {
         self.events += other.events;
         self.scheduled += other.scheduled;
@@ -104,7 +104,7 @@ impl Stats {
         self.largest_partition = self.largest_partition.max(other.largest_partition);
     }
 
-    /// Those of a partition, with what follows from the counts.
+    /// The statistics of a partition, with the values that are derived from the counts.
     pub(super) fn of_partition(self) -> Self {
         let known = self.scheduled + self.ready + self.leased + self.retry + self.dead;
         let behind = self.events.saturating_sub(known);
@@ -113,7 +113,7 @@ impl Stats {
 }
 
 impl ReadStats {
-    /// Reads those of this partition, of its generation or an earlier one; of any if that is 0.
+    /// Reads the statistics of this partition, of its generation or an earlier one; of any if that is 0.
     ///
     /// # Errors
     /// None so far.
@@ -121,8 +121,8 @@ impl ReadStats {
         Ok(Self { partition, has: None })
     }
 
-    /// Without what another partition has, too, to which a part of the key space moves: the batches up to this number,
-    /// if it does not have all. Refused if it has more by now.
+    /// Leaves out the items that another partition, to which a part of the key space moves, has too: the batches up to
+    /// this number, if it does not have all. Refused if it has more by now.
     pub(super) fn without(self, has: Option<u64>) -> Self {
         Self { has, ..self }
     }
@@ -142,8 +142,8 @@ impl Operation for ReadStats {
             "stats.lua"
         ]
     );
-    /// Those of the partition; and the number of the last batch that it has of a part of the key space that moves to
-    /// it, nothing if it has all.
+    /// The statistics of the partition; and the number of the last batch that it has of a part of the key space that
+    /// moves to it, `None` if it has all.
     type Output = (Stats, Option<u64>);
     const IDEMPOTENT: bool = true;
 

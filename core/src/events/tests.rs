@@ -1,5 +1,5 @@
-//! The rules that hold in every step, on the embedded engine, whose clock the test moves. That scripts do the same is
-//! what `events_agreement` shows.
+//! The rules that hold in every step, on the embedded engine, whose clock the test moves. `events_agreement` shows that
+//! scripts do the same.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Queue {
         (token, self.client.run(step).unwrap())
     }
 
-    /// The payloads of what there is to receive.
+    /// The payloads of all events that can be received.
     fn payloads(&mut self) -> Vec<String> {
         let text = |event: &Event| String::from_utf8(event.payload.to_vec()).unwrap();
         self.receive(100).1.events.iter().map(text).collect()
@@ -70,7 +70,7 @@ impl Queue {
         self.client.run(Settle::new(self.partition.clone(), ends, 1)).unwrap()[0]
     }
 
-    /// Publishes an event, receives it and gives it up; its id and the token of its delivery.
+    /// Publishes an event, receives it and makes it a dead letter; returns its id and the token of its delivery.
     fn bury(&mut self, event: NewEvent, reason: &str) -> (EventId, Token) {
         let id = self.publish(event).id;
         let (token, received) = self.receive(1);
@@ -146,7 +146,7 @@ fn events_of_a_key_come_one_at_a_time() {
     assert_eq!(&*received.events[1].payload, b"other");
     assert_eq!(queue.stats().behind, 2);
 
-    // One that is tried again holds up those behind it, until it is given up.
+    // An event that is retried holds up those behind it, until it is a dead letter.
     let first = received.events[0].id;
     assert_eq!(queue.settle(first, token, failed(SECOND)), Settled::Ended);
     assert!(queue.payloads().is_empty());
@@ -198,7 +198,7 @@ fn a_lease_that_runs_out_is_a_failure_and_its_token_counts_until_the_next_delive
     assert_eq!((again.events[0].attempts, again.events[0].crashes), (2, 1));
     assert_eq!(queue.settle(id, late, End::Done), Settled::Lost);
 
-    // The second lease runs out too, so the event is dead; but it was not delivered again.
+    // The second lease expires too, so the event is dead; but it was not delivered again.
     queue.clock.advance(SECOND);
     assert!(queue.payloads().is_empty());
     assert_eq!(queue.stats().dead, 1);
@@ -253,7 +253,7 @@ fn a_deduplication_id_is_remembered_to_the_microsecond() {
     queue.clock.advance(Duration::from_micros(1));
     assert_eq!(queue.publish(event()).status, Status::Created);
 
-    // A waiting one is replaced, and one that is leased gets one beside it.
+    // A waiting event is replaced, and a leased one gets a new one beside it.
     let replace = || event().if_exists(IfExists::Replace);
     assert_eq!(queue.publish(replace()).status, Status::Replaced);
     assert_eq!(queue.receive(10).1.events.len(), 2);
@@ -320,7 +320,7 @@ fn a_queue_that_is_paused_delivers_nothing_and_keeps_leases() {
     queue.configure(2, |config| config.paused = true);
     assert!(queue.payloads().is_empty());
     assert_eq!(queue.settle(id, token, End::Done), Settled::Ended);
-    queue.configure(1, |_| {}); // an older configuration counts no more
+    queue.configure(1, |_| {}); // an older configuration does not count
     assert!(queue.payloads().is_empty());
     queue.configure(3, |_| {});
     assert_eq!(queue.payloads(), ["b"]);
@@ -644,7 +644,7 @@ fn a_rate_lets_events_through_to_the_microsecond() {
     let mut queue = Queue::new(|config| (config.rate, config.burst) = (3, 2));
     queue.try_publish((0..7).map(|number| NewEvent::new(number.to_string())).collect()).unwrap();
     assert_eq!((queue.stats().rate, queue.stats().rate_left), (3, 2));
-    // A burst, and then an event each third of a second.
+    // A burst, and then one event every third of a second.
     assert_eq!(queue.payloads(), ["0", "1"]);
     let (_, nothing) = queue.receive(10);
     assert_eq!((nothing.events.len(), nothing.ready), (0, 5));
@@ -653,12 +653,12 @@ fn a_rate_lets_events_through_to_the_microsecond() {
     assert_eq!(queue.receive(10).1.next_in, Some(1));
     queue.clock.advance(Duration::from_micros(1));
     assert_eq!(queue.payloads(), ["2"]);
-    // What was too much for the event is kept: three events take a second.
+    // The fraction that the event did not need is kept: three events take a second.
     queue.clock.advance(Duration::from_micros(333_333));
     assert_eq!(queue.payloads(), ["3"]);
     queue.clock.advance(Duration::from_micros(333_333));
     assert_eq!(queue.payloads(), ["4"]);
-    // No more than a burst is kept.
+    // No more than one burst is kept.
     queue.clock.advance(10 * SECOND);
     assert_eq!((queue.stats().rate_left, queue.payloads().len()), (2, 2));
 }
@@ -671,7 +671,7 @@ fn what_is_delivered_again_counts_in_the_rate() {
     queue.settle(id, token, End::Released(None));
     let (_, nothing) = queue.receive(1);
     assert_eq!((nothing.events.len(), nothing.next_in), (0, Some(1_000_000)));
-    // What will be due before the rate lets it through is waited for as long.
+    // For an event that is due before the rate lets it through, the wait is until the rate does.
     queue.clock.advance(SECOND);
     let (token, _) = queue.receive(1);
     queue.settle(id, token, failed(SECOND / 4));
@@ -685,12 +685,12 @@ fn no_more_events_are_leased_than_may_be() {
         (0..4).map(|number| queue.publish(NewEvent::new(number.to_string())).id).collect();
     queue.publish(NewEvent::new("later").delay(SECOND));
     let (token, received) = queue.receive(10);
-    // The next look is for the leases: what is due before could not be delivered.
+    // The next check is for the leases: an event that is due before could not be delivered.
     assert_eq!((received.events.len(), received.ready, received.next_in), (2, 2, Some(30_000_000)));
     assert_eq!((queue.stats().concurrency, queue.stats().leased), (2, 2));
     assert_eq!(queue.settle(ids[0], token, End::Done), Settled::Ended);
     assert_eq!(queue.payloads(), ["2"]);
-    // A lease that has run out makes room.
+    // An expired lease makes room.
     queue.clock.advance(29 * SECOND);
     assert_eq!(queue.receive(10).1.next_in, Some(1_000_000));
     queue.clock.advance(SECOND);
@@ -722,7 +722,7 @@ fn e15_each_partition_has_its_part_of_a_limit() {
         (config.concurrency, config.rate) = (10, 1);
     });
     queue.try_publish((0..3).map(|number| NewEvent::new(number.to_string())).collect()).unwrap();
-    // At least one event is let through at once, and then one in four seconds.
+    // At least one event is let through immediately, and then one every four seconds.
     assert_eq!((queue.stats().concurrency, queue.stats().rate_left), (2, 1));
     assert_eq!(queue.payloads().len(), 1);
     assert_eq!(queue.receive(1).1.next_in, Some(4_000_000));
@@ -752,7 +752,7 @@ fn what_is_done_is_kept_for_a_time() {
     assert_eq!((done.state, done.state_at_us, done.attempts), (EventState::Done, BEGAN, 1));
     assert_eq!((queue.stats().done, queue.stats().events), (1, 1));
     assert_eq!(queue.list(EventState::Done, &EventQuery::new()).events, [done]);
-    // It has ended for all others, and takes no room.
+    // For other calls it has ended, and takes up no room.
     assert_eq!(queue.settle(id, token, End::Done), Settled::Gone);
     assert_eq!(queue.settle(id, token, failed(SECOND)), Settled::Gone);
     let cancel = Cancel::new(queue.partition.clone(), vec![id], true);
@@ -762,7 +762,7 @@ fn what_is_done_is_kept_for_a_time() {
     assert_eq!(queue.redrive(&[id]), [Redriven::Gone]);
     assert_eq!(queue.payloads(), ["b"]);
     queue.publish(NewEvent::new("c"));
-    // Its deduplication id is free when its window is over, whatever is kept.
+    // Its deduplication id is free when its window is over, even if the event is kept.
     queue.clock.advance(SECOND);
     queue.purge(EventState::Ready, &PurgeFilter::new());
     let again = queue.publish(NewEvent::new("d").key("k").dedup_id("d"));
@@ -797,7 +797,7 @@ fn what_is_done_is_purged_and_removed_in_bounded_steps() {
     done(&mut queue, 20);
     assert_eq!(queue.stats().done, 20);
     assert_eq!(queue.purge(EventState::Done, &PurgeFilter::new()), 20);
-    // What is kept no longer is removed.
+    // Events whose retention is over are removed.
     done(&mut queue, 1);
     queue.configure(2, |_| {});
     queue.receive(1);

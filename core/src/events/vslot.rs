@@ -7,8 +7,8 @@ pub(super) fn vslot_of(bytes: &[u8]) -> u16 {
     (mix(fnv1a64(bytes)) >> 48) as u16
 }
 
-/// The finisher of SplitMix64: without it the last bytes of a key never reach the bits that are taken here, and
-/// `tenant-1`, `tenant-2`, … lie in few parts.
+/// The finisher of SplitMix64: without it the last bytes of a key do not affect the bits that are used here, and
+/// `tenant-1`, `tenant-2`, … fall into few parts.
 fn mix(mut hash: u64) -> u64 {
     hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

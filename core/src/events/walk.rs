@@ -1,5 +1,5 @@
-//! A walk over the key space: which parts of it a call still has to work on. A reshard may move any part meanwhile, so a
-//! part is done once a step has been refused by no partition that owns it, and partitions are not counted.
+//! A walk over the key space: the parts on which a call still has to work. A reshard may move any part during the walk.
+//! So a part is done when the partition that owns it has done the step without refusing it; partitions are not counted.
 
 use super::id::EventId;
 use super::limits;
@@ -12,13 +12,13 @@ use crate::step::{ByteList, Timestamp};
 /// All of the key space.
 pub(super) const ALL: Range = (0, u16::MAX);
 
-/// What a walk has left: parts of the key space, each with how far the walk is in it.
+/// The rest of a walk: parts of the key space, each with the position of the walk in it.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<P> {
     left: Vec<(Vec<Range>, P)>,
 }
 
-/// What a walk does next: a part of the key space that one partition owns.
+/// The next leg of a walk: a part of the key space that one partition owns.
 #[derive(Clone, Debug)]
 pub(super) struct Leg<P> {
     /// The number of the partition.
@@ -26,13 +26,13 @@ pub(super) struct Leg<P> {
     pub(super) ranges: Vec<Range>,
     /// Whether the partition owns nothing else.
     pub(super) is_all: bool,
-    /// How far the walk is.
+    /// The position of the walk in the part.
     pub(super) at: P,
 }
 
 impl<P> Leg<P> {
-    /// The partitions that what is in the part may be in. What is on its way leaves the old partition when it is in the
-    /// new one, so it is looked for in this order, and what is in both is the same.
+    /// The partitions that may hold the items of the part. An item in transit leaves the old partition only once it is
+    /// in the new one, so they are searched in this order, and an item that is in both is the same.
     pub(super) fn numbers(&self, map: &Map) -> impl Iterator<Item = usize> {
         let moving = map.moving.as_ref().filter(|of| of.to == self.number);
         let moving = moving.filter(|of| !intersection(&of.ranges, &self.ranges).is_empty());
@@ -58,7 +58,7 @@ impl<P: Clone> Walk<P> {
         Ok(Some(Leg { number, ranges, is_all, at: at.clone() }))
     }
 
-    /// Notes how far the walk is in a part; `None` at the end of it.
+    /// Stores the position of the walk in a part; `None` at its end.
     pub(super) fn advance(&mut self, ranges: &[Range], at: Option<P>) {
         for (left, _) in &mut self.left {
             *left = difference(left, ranges);
@@ -68,34 +68,35 @@ impl<P: Clone> Walk<P> {
     }
 }
 
-/// The events in one state that the steps of a call work on, as far as they are left.
+/// The events in one state that the steps of a call still have to process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     /// The last time of the state that counts.
     pub(super) until: Timestamp,
-    /// When the call began, by the clock of the partition; `None` for now. What gets into the state later is left.
+    /// When the call began, by the clock of the partition; `None` for now. Events that enter the state later are
+    /// skipped.
     pub(super) begun: Option<Timestamp>,
-    /// What comes after this position; `None` for all.
+    /// The position after which the events come; `None` for all.
     pub(super) after: Option<EventPosition>,
-    /// What belongs to these parts of the key space; empty for all.
+    /// The parts of the key space that the events belong to; empty for all.
     pub(super) ranges: Vec<Range>,
 }
 
 impl Span {
-    /// All whose time of the state is earlier than `before`.
+    /// All events whose time of the state is earlier than `before`.
     pub(super) fn before(before: Option<Timestamp>) -> Self {
         let before = before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
         let until = before.saturating_sub(1);
         Self { until, begun: None, after: None, ranges: Vec::new() }
     }
 
-    /// As a leg of a walk has it.
+    /// The span within a leg of a walk.
     pub(super) fn of<P>(self, leg: &Leg<P>) -> Self {
         let ranges = if leg.is_all { Vec::new() } else { leg.ranges.clone() };
         Self { ranges, ..self }
     }
 
-    /// As `span.lua` takes it.
+    /// Appends it as `span.lua` reads it.
     pub(super) fn push(&self, args: &mut ByteList) {
         args.push_number(self.until);
         args.push_number(self.begun.unwrap_or(0));
@@ -103,7 +104,8 @@ impl Span {
         args.push(text_of(&self.ranges).as_bytes());
     }
 
-    /// What a step left, by its reply from the time at which the call began on; `None` for nothing.
+    /// The rest after a step, from its reply, beginning with the time at which the call began; `None` if nothing is
+    /// left.
     pub(super) fn decode_left(&self, mut replies: Replies) -> Result<Option<Self>> {
         let begun = Some(replies.next()?.number()?);
         let after = replies.all(1, |replies| {
@@ -131,7 +133,7 @@ mod tests {
         let leg = walk.next(&before).unwrap().unwrap();
         assert_eq!((leg.number, leg.is_all, leg.at), (0, true, 0));
         walk.advance(&leg.ranges, Some(1));
-        // Half of it moves away, behind a part that is not begun.
+        // Half of it moves away, after a part that the walk has not begun.
         let after = map("8:0000-3fff 8:8000-ffff,4000-7fff");
         let leg = walk.next(&after).unwrap().unwrap();
         assert_eq!((leg.number, &*leg.ranges, leg.is_all), (0, &[(0, 0x3fff)][..], true));

@@ -1,10 +1,10 @@
--- Removes an event that is not leased, wherever it waits.
+-- Removes an event that is not leased, in any state.
 
--- Lanes longer than this are not searched: the id stays in its lane without an event, and is passed over when its turn
+-- Lanes longer than this are not searched: the id stays in its lane without an event, and is skipped when its turn
 -- comes.
 local SEARCHED_MAX = 1000
 
--- Takes an event from those that this step makes ready: whether it is among them.
+-- Removes an event from those that this step makes ready; returns whether it was among them.
 local function keep_from_ready(id)
   local entries = strings_of('ZADD', READY)
   for i = #entries, 2, -2 do
@@ -17,8 +17,8 @@ local function keep_from_ready(id)
   end
 end
 
--- Takes an event that is not leased from the place where it waits, and frees its lane if it is the first one of its key;
--- returns an error. One that is `kept` has to leave its lane, however long that is.
+-- Removes an event that is not leased from the zset or the lane that it waits in, and frees its lane if it is the first
+-- one of its key; returns an error. An event that is `kept` has to leave its lane, even a long one.
 local function vacate(id, head, is_kept)
   local found
   for _, key in ipairs({SCHEDULED, READY, RETRY, DEAD}) do
@@ -47,7 +47,7 @@ local function vacate(id, head, is_kept)
   lane.removed[id] = is_kept or length <= SEARCHED_MAX
 end
 
--- Removes an event that is not leased; returns an error. Its name is free then, unless another event takes it.
+-- Removes an event that is not leased, which frees its name, unless another event takes it; returns an error.
 local function withdraw(id, head)
   return remove(id, head, true) or vacate(id, head)
 end

@@ -1,4 +1,4 @@
-//! The worker of a queue of events: what it can be set to, beside what all workers have.
+//! The worker of a queue of events: its options beside those of all workers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,11 @@ use super::run::Events;
 use crate::client::{Blocking, Mode};
 use crate::worker;
 
-/// Runs a handler for the events of a queue; made by [`EventQueue::worker`](super::EventQueue::worker). [`run`](Worker::run) works until it is
-/// stopped, on `concurrency` events at a time, and [`drain`](Worker::drain) until nothing is ready.
+/// Runs a handler for the events of a queue; made by [`EventQueue::worker`](super::EventQueue::worker).
+/// [`run`](Worker::run) works until it is stopped, on `concurrency` events at a time, and [`drain`](Worker::drain)
+/// until nothing is ready.
 ///
-/// The worker keeps an event while it is worked on: a native thread renews its lease three times per lease. The
+/// The worker keeps the lease of an event while its handler runs: a native thread renews it three times per lease. The
 /// queue's [`Config`](super::Config) sets the length of the lease, the number of attempts and the backoff.
 ///
 /// ```
@@ -28,8 +29,8 @@ use crate::worker;
 pub type Worker<M = Blocking> = worker::handle::Worker<Events<M>, M>;
 
 /// The jobs of a worker, for a loop of your own in place of [`Worker::run`](super::Worker::run); made by
-/// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
-/// threads or tasks, and reports what became of them.
+/// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of threads
+/// or tasks, and reports their outcomes.
 ///
 /// ```
 /// use millpond::RunEvent;
@@ -52,7 +53,7 @@ pub type Worker<M = Blocking> = worker::handle::Worker<Events<M>, M>;
 /// ```
 pub type Run<M = Blocking> = worker::run::Run<Events<M>, M>;
 
-/// What a worker of events can be set to.
+/// The options of a worker of events.
 #[derive(Clone, Default)]
 pub(crate) struct Options {
     pub(super) lease: Option<Duration>,

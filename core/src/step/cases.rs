@@ -10,7 +10,7 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) call: Invocation,
     pub(crate) right: Vec<Reply>,
-    /// Replies with which the script refuses the step, and the kinds of error that they mean.
+    /// Replies with which the script refuses the step, and the error kinds that they mean.
     pub(crate) refusals: Vec<(Reply, ErrorKind)>,
     /// Reads a reply, and returns a description of what was read.
     pub(crate) decode: Box<dyn Fn(Reply) -> Result<String>>,

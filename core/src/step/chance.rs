@@ -7,7 +7,7 @@ impl Chance {
     /// Every number drawn is below this.
     pub(crate) const MODULUS: u64 = 2_147_483_647;
 
-    /// What each number is multiplied with for the next one.
+    /// The factor from one number to the next.
     pub(crate) const FACTOR: u64 = 48_271;
 
     pub(crate) fn new(seed: u32) -> Self {
@@ -19,7 +19,7 @@ impl Chance {
         self.0
     }
 
-    /// Puts these in random order.
+    /// Shuffles these randomly.
     pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
         for last in (1..order.len()).rev() {
             order.swap(last, (self.draw() % (last as u64 + 1)) as usize);

@@ -1,7 +1,7 @@
 //! How values are written in the journal's records, and read back.
 //!
-//! An integer is a LEB128 varint, a byte string or a text its length as a varint and its bytes, a score the
-//! eight bytes of the f64, little endian.
+//! An integer is a LEB128 varint; a byte string or a text is its length as a varint and its bytes; a score is the eight
+//! bytes of the f64, little endian.
 //!
 //! Both directions of a record come from one list: [`effects!`] has the fields of each effect, [`fields!`] those of a
 //! struct.
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         Ok(*bytes)
     }
 
-    /// The bytes that this reads.
+    /// The bytes that `read` consumes.
     pub(crate) fn read_by(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<()>,
@@ -230,7 +230,7 @@ impl Field<'_> for i64 {
     }
 }
 
-/// Bytes of which a record has always as many, without their length.
+/// A fixed number of bytes, without their length.
 impl<const BYTES: usize> Field<'_> for [u8; BYTES] {
     fn put(&self, record: &mut Vec<u8>) {
         record.extend_from_slice(self);
@@ -284,7 +284,7 @@ impl Field<'_> for Arc<str> {
     }
 }
 
-/// Behind their number.
+/// Preceded by their number.
 impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     fn put(&self, record: &mut Vec<u8>) {
         put_integer(self.len() as u64, record);

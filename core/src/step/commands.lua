@@ -1,16 +1,17 @@
--- Reads that check a key's type, and writes that are done together: what a script begins with that changes all or
--- nothing. Constants that no script makes are those of State::constants() in Rust, whose values take their places.
+-- Reads that check a key's type, and writes that are done together: shared by the scripts that change everything or
+-- nothing. Constants that a script does not define are those of State::constants() in Rust, which are replaced by their
+-- values.
 
 -- Strings in one command, under Lua's limit on unpack (about 8,000); an even number, for pairs.
 local CHUNK = 7000
 
--- The types that commands are for, by their first letter.
+-- The types of keys for commands, by their first letter.
 local TYPES = {H = 'hash', Z = 'zset', L = 'list', R = 'list'}
 
--- Commands that make room.
+-- Commands that free memory.
 local REMOVES = {HDEL = true, ZREM = true, LTRIM = true, LREM = true}
 
--- The keys that were found to hold what they should, or nothing.
+-- The keys that hold the expected type, or do not exist.
 local is_sound = {}
 
 local function wrong_type(key, expected)
@@ -18,13 +19,13 @@ local function wrong_type(key, expected)
   return redis.error_reply('WRONGTYPE key ' .. key .. ' holds a ' .. found .. ', expected a ' .. expected)
 end
 
--- What is there was written by a version that this one does not know.
+-- The error for a key that was written by a version that this one does not know.
 local function wrong_layout(key, found, expected)
   return redis.error_reply('INCOMPATIBLE_VERSION unrecognized layout ' .. string.sub(found, 1, 32) .. ' in key ' .. key ..
     ', expected ' .. expected)
 end
 
--- What a command reads; or first an error.
+-- The reply of a reading command; or an error as the first value.
 local function read(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) == 'table' and reply.err then
@@ -35,7 +36,8 @@ local function read(command, key, ...)
   return nil, reply
 end
 
--- What a command such as HMGET reads of any number of members, false for those that are not there; or first an error.
+-- The values that a command such as HMGET reads for any number of members, false for missing ones; or an error as the
+-- first value.
 local function read_each(command, key, members)
   local values = {}
   for i = 1, #members, CHUNK do
@@ -49,7 +51,7 @@ local function read_each(command, key, members)
   return nil, values
 end
 
--- The values of any number of fields, false for those that are not there; or first an error.
+-- The values of any number of fields, false for missing ones; or an error as the first value.
 local function read_fields(key, fields)
   return read_each('HMGET', key, fields)
 end
@@ -63,11 +65,11 @@ local function precedes(a, b)
   return #a < #b
 end
 
--- What a step is going to write is gathered first: so each key is checked before the first write, and
--- a step that fails changes nothing, and each key is written with few commands.
+-- The writes of a step are gathered first. So each key is checked before the first write, a step that fails changes
+-- nothing, and each key is written with few commands.
 local writes, by_key = {}, {}
 
--- The strings that are gathered for a command to a key, to append to.
+-- The list of strings that are gathered for a command on a key.
 local function strings_of(command, key)
   local commands = by_key[key]
   if not commands then
@@ -83,16 +85,16 @@ local function strings_of(command, key)
   return strings
 end
 
--- Gathers one string or two for a command to a key.
+-- Gathers one or two strings for a command on a key.
 local function gather(command, key, a, b)
   local strings = strings_of(command, key)
   local count = #strings
   strings[count + 1], strings[count + 2] = a, b
 end
 
--- Does the writes; or returns an error. A server whose memory is full lets a script add once it has removed. So a step
--- that removes nothing removes from the hash `guard`, unless that is nothing: what is there can still be worked on
--- then, and only what is new is refused.
+-- Does the writes; or returns an error. A server whose memory is full lets a script add data after a command that
+-- removes data. So a step that removes nothing first removes from the hash `guard`, unless that is nil: then existing
+-- items can still be processed, and only new ones are refused.
 local function write_all(guard)
   local removes = false
   for _, write in ipairs(writes) do

@@ -1,4 +1,4 @@
-//! What a step changed, as its record in the journal.
+//! The changes of a step, as its record in the journal.
 
 use super::codec::Field;
 use super::{Snapshot, StepContext};

@@ -14,7 +14,7 @@ pub const CALL_BYTES_MAX: usize = 1 << 30;
 /// The longest deduplication window of a task or an event: 7 days.
 pub const DEDUP_WINDOW_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long a job that is given back untried is put off at most.
+/// The longest delay of a job that is given back untried.
 pub(crate) const RELEASE_DELAY: Duration = Duration::from_millis(100);
 
 /// Up to this number, a script's numbers, which are doubles, are exact integers.

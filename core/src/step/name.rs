@@ -34,19 +34,21 @@ pub(crate) fn check_not_reserved(what: &str, name: &[u8]) -> Result<()> {
 /// The prefix of all keys of a queue: the name, in braces unless it already contains a {tag}, so that the keys lie in
 /// one cluster slot; then `kind`, a word behind a colon.
 ///
-/// No other name has a key with this prefix and nothing or a colon behind it, but for the name without a tag and the
-/// same in braces, which are one: a `kind` in a name is told from the one behind the name, see [`marked`].
+/// No other name has a key that is this prefix, or begins with it and a colon, except that a name without a tag and the
+/// same name in braces are one name: a `kind` in a name is distinguished from the one after the name, see [`marked`].
 pub(crate) fn tagged_name(what: &str, name: &[u8], kind: &[u8]) -> Result<Vec<u8>> {
     check_tagged(what, name)?;
     let tagged = if has_tag(name) { name.to_vec() } else { [b"{", name, b"}"].concat() };
     Ok([&*marked(&tagged, kind), kind].concat())
 }
 
-/// The prefix of all keys of a part of a queue, by its number; as [`tagged_name`], and ending for a name without a tag
-/// with `end`, which begins with `kind`. The parts of such a name have a cluster slot each, those of one with a tag its
-/// slot. No other part of any name has a key with this prefix and nothing or a colon behind it.
+/// The prefix of all keys of a part of a queue, by its number; like [`tagged_name`], except that for a name without a
+/// tag it ends with `end`, which begins with `kind`. The parts of a name without a tag have separate cluster slots;
+/// those of a name with a tag share its slot. No other part of any name has a key that is this prefix, or begins with
+/// it and a colon.
 ///
-/// The number has four digits, so that a pattern of access rights can have `????` for it, which no longer name fits.
+/// The number has four digits, so that a pattern of access rights can contain `????` for it, which no longer name
+/// matches.
 pub(crate) fn numbered_name(
     what: &str,
     name: &[u8],
@@ -58,7 +60,7 @@ pub(crate) fn numbered_name(
     Ok([&*before, format!("{number:04}").as_bytes(), &*behind].concat())
 }
 
-/// What a [`numbered_name`] has before its number, and what it has behind it.
+/// The text of a [`numbered_name`] before its number, and after it.
 pub(crate) fn around_number(
     what: &str,
     name: &[u8],
@@ -72,7 +74,7 @@ pub(crate) fn around_number(
     })
 }
 
-/// The name of which [`tagged_name`] made what is in front of the kind, if that has a tag of its own.
+/// The name from which [`tagged_name`] made the text before the kind, if the name itself has a tag.
 pub(crate) fn unmarked(name: &[u8], kind: &[u8]) -> Vec<u8> {
     let (mut plain, behind) = split_tag(name);
     for (index, byte) in behind.iter().enumerate() {
@@ -84,8 +86,8 @@ pub(crate) fn unmarked(name: &[u8], kind: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The same name with one underscore more in each `:kind`, `:_kind` and so on behind its tag: the first `:kind` there is
-/// then the one that a prefix ends with. The tag stays as it is, since the slot depends on it.
+/// The name with one more underscore in each `:kind`, `:_kind` and so on after its tag, so that the first `:kind` there
+/// is the one at the end of a prefix. The tag stays as it is, since the slot depends on it.
 fn marked(name: &[u8], kind: &[u8]) -> Vec<u8> {
     let (mut marked, behind) = split_tag(name);
     for (index, byte) in behind.iter().enumerate() {
@@ -97,13 +99,13 @@ fn marked(name: &[u8], kind: &[u8]) -> Vec<u8> {
     marked
 }
 
-/// Whether these bytes, behind a colon, begin with a kind or with underscores and a kind.
+/// Whether these bytes, which follow a colon, begin with a kind, or with underscores and a kind.
 fn is_kind(bytes: &[u8], kind: &[u8]) -> bool {
     let underscores = bytes.iter().take_while(|byte| **byte == b'_').count();
     kind.get(1..).is_some_and(|kind| bytes[underscores..].starts_with(kind))
 }
 
-/// A name up to the end of its tag, and the rest; all of it if it has none.
+/// A name up to the end of its tag, and the rest, which is empty for a name without a tag.
 fn split_tag(name: &[u8]) -> (Vec<u8>, &[u8]) {
     let (tagged, behind) = name.split_at(tag_end(name).unwrap_or(name.len()));
     (tagged.to_vec(), behind)
@@ -120,7 +122,7 @@ pub(crate) fn has_tag(name: &[u8]) -> bool {
     tag_end(name).is_some()
 }
 
-/// Where the tag of a name ends, with its brace.
+/// The end of a name's tag, after the brace.
 fn tag_end(name: &[u8]) -> Option<usize> {
     let open = name.iter().position(|byte| *byte == b'{')?;
     let length = name[open + 1..].iter().position(|byte| *byte == b'}')?;
@@ -177,12 +179,12 @@ pub(crate) mod tests {
         bytes.prop_filter("a name that is refused", |name| name[0] != b'}')
     }
 
-    /// Whether a key is one of those with this prefix.
+    /// Whether a key has this prefix.
     pub(crate) fn is_of(prefix: &[u8], key: &[u8]) -> bool {
         key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest[0] == b':')
     }
 
-    /// The name that has a tag and is one with this name.
+    /// The name with a tag that is the same as this name.
     pub(crate) fn with_tag(name: &[u8]) -> Vec<u8> {
         if has_tag(name) { name.to_vec() } else { [b"{", name, b"}"].concat() }
     }
@@ -197,7 +199,7 @@ pub(crate) mod tests {
             let is_same = with_tag(&one) == with_tag(&other);
             prop_assert_eq!(of_one == of_other, is_same);
             prop_assert!(is_same || !is_of(&of_one, &of_other));
-            // A name that is made from a key of another one.
+            // A name that is made from a key of another name.
             let key = [&*of_one, b":queue:", &end].concat();
             prop_assert!(!is_of(&of_one, &prefix(&key)), "{}", String::from_utf8_lossy(&key));
             // The slot is that of the tag.

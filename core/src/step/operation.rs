@@ -29,10 +29,10 @@ use crate::error::Result;
 
 /// One atomic step of one queue. Only this crate's steps implement it; see the modules of the queues.
 pub trait Operation: sealed::Sealed + Send + Sync + 'static {
-    /// What the step returns.
+    /// The result of the step.
     type Output: Send + 'static;
 
-    /// What the embedded engine keeps for a queue of this kind.
+    /// The state of a queue of this kind on the embedded engine.
     type State: State + Default;
 
     /// The name in errors, metrics and logs, such as `ick.add`.
@@ -42,7 +42,7 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// sent again when a connection breaks before the reply.
     const IDEMPOTENT: bool;
 
-    /// Whether it leaves nothing to the disk of an embedded engine, so that it does not wait for one.
+    /// Whether the step writes nothing to the disk of an embedded engine, so that it does not wait for the disk.
     const IN_MEMORY: bool = false;
 
     /// The advice for a name on a cluster, where all keys of a step must lie in one slot.
@@ -64,7 +64,7 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
         None
     }
 
-    /// What the script's reply means.
+    /// Decodes the script's reply.
     ///
     /// # Errors
     /// The error of the server's reply.

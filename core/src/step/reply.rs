@@ -224,18 +224,18 @@ pub(crate) fn server_error(text: &str) -> Error {
     }
 }
 
-/// Why a step on a part of a queue did nothing. Its caller reads anew what the queue consists of; a detail of an
-/// `UNAVAILABLE` error.
+/// Why a step on a part of a queue did nothing; a detail of an `UNAVAILABLE` error. The caller then reads again which
+/// parts the queue has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The part is not as the caller knows it.
+    /// The part differs from what the caller knows.
     Stale,
-    /// Something moves between this part and another one, and the step needs all of it.
+    /// Items are moving between this part and another one, and the step needs the whole part.
     Moving,
 }
 
 impl Refusal {
-    /// The error of a step that was refused, in the words that a script returns behind the code.
+    /// The error of a step that was refused, with the message that a script returns after the code.
     pub(crate) fn error(self, message: impl fmt::Display) -> Error {
         let code = match self {
             Refusal::Stale => "STALE",

@@ -16,7 +16,7 @@ pub struct Invocation {
     pub args: ByteList,
 }
 
-/// The script that consists of these files, one after the other, of a queue with this state.
+/// The script of a queue with this state, which consists of these files, one after the other.
 macro_rules! script {
     ($state:ty, $($file:literal),+) => {{
         static SCRIPT: $crate::step::Script = $crate::step::Script::new(
@@ -31,7 +31,7 @@ pub(crate) use script;
 /// Constants that Rust and the scripts of a queue share, by name.
 pub type Constants = &'static [(&'static str, u64)];
 
-/// The constants with these names, and with values where the unit of a script is another one.
+/// The constants with these names; constants whose unit differs in scripts have explicit values.
 macro_rules! constants {
     ($($name:ident $(= $value:expr)?),* $(,)?) => {{
         const CONSTANTS: $crate::step::Constants =
@@ -67,7 +67,8 @@ impl Script {
     }
 }
 
-/// The text with values in place of the constants. They are no locals of the script, as it may have only 200.
+/// The text with values in place of the constants. They are not local variables of the script, of which it can have
+/// only 200.
 fn with_values(text: &str, constants: Constants) -> String {
     let is_between = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
     let mut source = String::with_capacity(text.len());

@@ -1,12 +1,11 @@
-//! The headers of scripts: what a script declares about its KEYS, its ARGV and its errors is checked against the
-//! calls of it.
+//! The headers of scripts: the KEYS, ARGV and errors that a script declares are checked against its calls.
 
 use std::collections::BTreeSet;
 
 use crate::error::ErrorKind;
 use crate::step::{Invocation, reply};
 
-/// What a script's header declares about its KEYS and ARGV: the least number of them, and whether more may follow.
+/// The KEYS and ARGV that a script's header declares: the least number of each, and whether more may follow.
 pub(crate) struct Header {
     keys: usize,
     optional_keys: usize,
@@ -59,7 +58,7 @@ fn constants(code: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The constants of several words that a script uses and neither makes nor is given.
+/// The constants of several words that a script uses and neither defines nor is given.
 fn unknown_constants(source: &str) -> BTreeSet<&str> {
     let (mut used, mut made) = (BTreeSet::new(), BTreeSet::new());
     for line in source.lines().filter_map(|line| line.split("--").next()) {

@@ -1,4 +1,4 @@
-//! What the embedded engine keeps for a queue, and how it is persisted.
+//! The state of a queue on the embedded engine, and its persistence.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Constants, sealed};
 use crate::error::Result;
 
-/// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of queue can have finer
+/// The state of one queue on the embedded engine. A state does its own locking, so that a kind of queue can have finer
 /// locks than one per queue.
 pub trait State: sealed::Sealed + Any + Send + Sync {
     /// The number of this kind of queue in the journal; never used for another kind.
@@ -14,8 +14,8 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
     where
         Self: Sized;
 
-    /// What the scripts of the queue have in common with the embedded engine: in a script the name of such a constant
-    /// stands for its value.
+    /// The constants that the scripts of the queue share with the embedded engine: in a script, the name of such a
+    /// constant stands for its value.
     fn constants() -> Constants
     where
         Self: Sized,
@@ -40,7 +40,7 @@ pub trait State: sealed::Sealed + Any + Send + Sync {
     /// itself skips the part that a section already contains.
     fn snapshot(&self, out: &mut dyn Snapshot);
 
-    /// Whether the state is as if the queue had never been used, in which case the engine evicts it.
+    /// Whether the state equals that of a queue that was never used, in which case the engine evicts it.
     fn is_unused(&self) -> bool;
 }
 
@@ -61,11 +61,11 @@ pub(crate) trait States {
     /// `INCOMPATIBLE_VERSION` for an unknown kind.
     fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>>;
 
-    /// The names of all queues of a kind that are not as if they had never been used, at about this moment.
+    /// The names of all queues of a kind, except unused ones, at about this moment.
     fn names_of_kind(&self, kind: u8) -> Vec<Box<[u8]>>;
 }
 
-/// What a step changed in one state, if it changes several.
+/// The changes of a step in one state, if it changes several.
 pub(crate) struct StateEffects {
     pub(crate) kind: u8,
     pub(crate) name: Arc<[u8]>,

@@ -1,4 +1,4 @@
-//! The bytes that states store, for the tests that hold them to what was stored before.
+//! The bytes that states store, for the tests that compare them with the bytes of earlier versions.
 
 use super::{Snapshot, State};
 use crate::error::{ErrorKind, Result};

@@ -2,16 +2,16 @@
 
 use super::Timestamp;
 
-/// By how many microseconds the latest time may be ahead of the clock and stand still until the clock has come to it.
-/// One that is further ahead was wrong.
+/// By how many microseconds the latest time may be ahead of the clock; time then stands still until the clock has
+/// caught up. A time that is further ahead was wrong.
 pub(crate) const CLOCK_AHEAD_MAX: u64 = 60_000_000;
 
-/// Whether a clock that says this was ahead when it said the latest time, and has been set back.
+/// Whether a clock with this time was ahead when it gave the latest time, and has been set back.
 pub(crate) fn is_set_back(latest: Timestamp, clock: Timestamp) -> bool {
     latest > clock.saturating_add(CLOCK_AHEAD_MAX)
 }
 
-/// The time: that of the clock, but not before the latest one unless that was wrong.
+/// The time of the clock, but not before the latest time, unless that was wrong.
 pub(crate) fn steady(latest: Timestamp, clock: Timestamp) -> Timestamp {
     if is_set_back(latest, clock) { clock } else { clock.max(latest) }
 }

@@ -1,5 +1,4 @@
-//! A map in memory whose entries have a time each, such as that from which they are expired, in the order of these
-//! times.
+//! A map in memory whose entries have a time each, such as their expiry, in the order of these times.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -12,8 +11,8 @@ use super::Timestamp;
 /// The key of an entry, shared between the map and the order.
 pub(crate) type Key = Arc<[u8]>;
 
-/// Entries by key, and their keys by time and then by their bytes. Whether an entry is live, which it is before its
-/// time, is for the caller to ask: it is kept until it is removed.
+/// Entries by key, and their keys by time and then by their bytes. An entry is live before its time, which the caller
+/// checks; it is kept until it is removed.
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Timed<V> {
     entries: HashMap<Key, Entry<V>>,

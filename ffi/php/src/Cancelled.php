@@ -22,7 +22,7 @@ enum Cancelled: string
 
     /**
      * It is leased. If requested, its holder is told to stop when the lease is renewed, and the event is not
-     * tried again.
+     * retried.
      */
     case Running = 'running';
 }

@@ -61,7 +61,7 @@ interface ClientInterface extends QueueFactoryInterface
     public function tasks(string $name, ?string $claimant = null): TaskStoreInterface;
 
     /**
-     * The queue of events with this name. Makes no call: a queue is created when it is first used, with one
+     * The queue of events with this name. Makes no call: a queue is created at its first use, with one
      * partition and the defaults of `EventConfigChange`, unless it was configured before.
      *
      * @param string $name the queue's name, 1 to 64 KiB

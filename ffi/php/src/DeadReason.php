@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Why an event was given up.
+ * Why an event is a dead letter.
  */
 enum DeadReason: string
 {

@@ -13,25 +13,25 @@ final class Event
     /**
      * @param string                $id            its id
      * @param string                $key           its key; empty for none
-     * @param string                $payload       what was published
+     * @param string                $payload       its payload
      * @param array<string, string> $headers       its headers
      * @param int                   $fireAtUs      when it fires, in microseconds since the Unix epoch
      * @param int                   $publishedAtUs when it was published, in microseconds since the Unix epoch
-     * @param int|null              $expiresAtUs   when it is dropped if it was not received by then, in
+     * @param int|null              $expiresAtUs   when it is dropped if it has not been received by then, in
      *                                             microseconds since the Unix epoch. It does not expire once it
-     *                                             was received
+     *                                             has been received
      * @param string|null           $dedupId       its deduplication id
      * @param int                   $attempts      how often it was delivered, including this time, since it was
      *                                             published or redriven
      * @param int                   $crashes       how often its lease expired since it was published or redriven
      * @param int                   $redriven      how often it was redriven from the dead letters
-     * @param string                $err           what the last failure said; empty if there was none
+     * @param string                $err           the text of the last failure; empty if there was none
      * @param DeadReason|null       $reason        why it is a dead letter, if it is one
-     * @param EventState            $state         what it waits for; `EventState::Leased` if it was received
+     * @param EventState            $state         its state; `EventState::Leased` if it was received
      * @param int                   $stateAtUs     the time of its state, in microseconds since the Unix epoch:
      *                                             since when it is ready or dead, when its time comes or it is
-     *                                             tried again, until when it is leased, or when it was done; 0 for
-     *                                             an event that is behind another one
+     *                                             retried, until when it is leased, or when it was done; 0 for an
+     *                                             event that is behind another one
      * @param string                $token         the token of its last delivery; zeros if it was never delivered
      */
     public function __construct(

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * How a queue treats its events. `EventConfigChange` says more of each, and changes it.
+ * How a queue treats its events. `EventConfigChange` describes each setting, and changes it.
  */
 final class EventConfig
 {
@@ -23,7 +23,7 @@ final class EventConfig
      * @param bool  $paused      whether delivery is paused
      * @param int   $concurrency how many events may be leased at a time; 0 for no limit
      * @param int   $rate        how many events per second may be delivered; 0 for no limit
-     * @param int   $burst       how many events may be delivered in a burst; 0 for as many as in a second
+     * @param int   $burst       how many events may be delivered in a burst; 0 for the number of one second
      * @param float $retention   how long in seconds an event can still be read after it is done; 0 if it is not
      *                           kept
      */

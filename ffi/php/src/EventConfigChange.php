@@ -9,51 +9,50 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * What changes of the configuration of a queue. Whatever is left out stays as it is, or has its default in a
- * queue that is new; so a default is put back by saying it.
+ * A change of the configuration of a queue. Settings that are left out stay as they are, or have their
+ * defaults in a new queue; so to restore a default, set it.
  *
  * The argument of `EventQueue::configure()`.
  */
 final class EventConfigChange
 {
     /**
-     * @param int|null   $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue
-     *                                that exists, it changes nothing: `EventQueue::reshard()` does. Steps of
+     * @param int|null   $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
      *                                different partitions do not wait for each other, and may run on different
-     *                                servers of a cluster. A queue that exists keeps its number, whatever this
-     *                                says: `EventQueue::reshard()` changes it
+     *                                servers of a cluster. An existing queue keeps its number of partitions:
+     *                                `EventQueue::reshard()` changes it
      * @param float|null $lease       how long in seconds an event is leased to its receiver; 30 seconds in a new
      *                                queue
      * @param int|null   $maxAttempts how often an event is delivered before it becomes a dead letter; 20 in a new
      *                                queue, 0 for no limit
      * @param int|null   $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 3
-     *                                in a new queue, 0 for no limit. A process that ends takes all that it works
-     *                                on with it. So an event of which two leases expired, or one if the next one
-     *                                would be the last, is received alone, and a worker works on nothing beside
-     *                                it: it lets the jobs that it has end first, and until it begins the lease
-     *                                does not count. So what was beside an event that crashes the workers is not
-     *                                given up with it; with 1 it is
+     *                                in a new queue, 0 for no limit. If a process dies, the leases of all its jobs
+     *                                expire. So an event of which two leases expired, or one if the next expiry
+     *                                would be the last, is received alone, and a worker runs no other job beside
+     *                                it: it lets its current jobs end first, and until it starts the event, the
+     *                                lease does not count. So the jobs beside an event that crashes the workers do
+     *                                not become dead letters with it; with a value of 1 they do
      * @param float|null $backoffMin  the longest delay before the second attempt, 1 second in a new queue; it
      *                                doubles with each attempt, in seconds
      * @param float|null $backoffMax  the longest delay before any attempt; 1 hour in a new queue, in seconds
      * @param int|null   $eventsMax   how many events a partition may hold, including dead letters; 0, as in a new
      *                                queue, for no limit
      * @param int|null   $dedupIdsMax how many deduplication ids a partition remembers, 1,000,000 in a new queue.
-     *                                None is forgotten early: while it remembers that many, an event with another
-     *                                one is refused
+     *                                None is forgotten early: while it remembers that many, an event with a new id
+     *                                is refused
      * @param bool|null  $paused      whether delivery is paused, as `EventQueue::pause()` and
      *                                `EventQueue::resume()` do
      * @param int|null   $concurrency how many events may be leased at a time; 0, as in a new queue, for no limit.
-     *                                Each partition allows an equal part of that, rounded down, so the number must
-     *                                not be below the number of partitions
+     *                                Each partition allows an equal share, rounded down, so the value must not be
+     *                                below the number of partitions
      * @param int|null   $rate        how many events per second may be delivered, including those that are
      *                                delivered again; 0, as in a new queue, for no limit. Each partition allows an
-     *                                equal part of that
-     * @param int|null   $burst       how many events may be delivered in a burst after a time with fewer
-     *                                deliveries than `rate` allows; 0, as in a new queue, for as many as in a
-     *                                second. Each partition allows an equal part of that, and at least one
+     *                                equal share
+     * @param int|null   $burst       how many events may be delivered in a burst, after a time with fewer
+     *                                deliveries than `rate` allows; 0, as in a new queue, for the number of one
+     *                                second. Each partition allows an equal share, and at least one
      * @param float|null $retention   how long in seconds an event can still be read after it is done; 0, as in a
-     *                                new queue, if it is not to be kept
+     *                                new queue, to delete it immediately
      */
     public function __construct(
         public readonly ?int $partitions = null,

@@ -12,7 +12,7 @@ final class EventPage
 {
     /**
      * @param list<Event>        $events the events, by time and id; events that are behind another one of their
-     *                                   key, in the order in which they come
+     *                                   key, in the order in which they will be delivered
      * @param EventPosition|null $next   the position that the next page comes after; null for the last page
      */
     public function __construct(

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * The position of an event among those in its state: by time, and by id where the time is the same.
+ * The position of an event among those in its state: by time, and by id if times are equal.
  */
 final class EventPosition
 {

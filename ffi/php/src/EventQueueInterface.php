@@ -11,7 +11,7 @@ namespace Millpond;
 interface EventQueueInterface
 {
     /**
-     * The consumer's loop: batches of events, as they become ready. See `Deliveries`.
+     * The consumer's loop: batches of events, when they become ready. See `Deliveries`.
      *
      * @param int         $max      the maximum number of events in a batch, 1 to 1,000
      * @param float|null  $wait     how long in seconds to wait when no event is ready; without it the loop ends
@@ -20,12 +20,11 @@ interface EventQueueInterface
      *                              configuration says
      * @param string|null $keyRange takes only events of this part of the key space, in the notation of Vitess:
      *                              such as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist
-     *                              of whole partitions: the two of a new queue own `-80` and `80-`, and twice as
-     *                              many partitions own halves of what they owned. Any other
-     *                              `EventQueue::reshard()` moves as little as possible, and so can leave a
-     *                              partition with several parts, as the error says. An event with neither a key
-     *                              nor a deduplication id belongs to some part. By default events come from all
-     *                              partitions
+     *                              of whole partitions: the two of a new queue own `-80` and `80-`, and doubling
+     *                              the number of partitions halves their ranges. Any other `EventQueue::reshard()`
+     *                              moves as little as possible, and so can leave a partition with several parts,
+     *                              which the error lists. An event with neither a key nor a deduplication id
+     *                              belongs to an arbitrary part. By default events come from all partitions
      */
     public function deliveries(
         int $max = 1,
@@ -35,17 +34,18 @@ interface EventQueueInterface
     ): DeliveriesInterface;
 
     /**
-     * A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See
-     * `EventWorker`.
+     * A worker, which receives events, renews their leases while they are processed, and ends their
+     * deliveries. See `EventWorker`.
      */
     public function worker(EventWorkerOptions $options = new EventWorkerOptions()): EventWorkerInterface;
 
     /**
      * Reads events by their ids, in order, with their states: null for an event that does not exist, because
-     * it has ended and is not kept, or never existed. Does not make the queue.
+     * it has ended and is not kept, or never existed. Does not create the queue.
      *
-     * Events are as the last step left them: one whose time has come, or whose lease has expired, stays
-     * scheduled or leased until a consumer receives; one that has expired exists until its turn comes.
+     * Events are in the state that the last step left them in: an event whose time has come, or whose lease
+     * has expired, stays scheduled or leased until a consumer receives; an expired event exists until its
+     * turn comes.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids ids of events
      *
@@ -57,13 +57,14 @@ interface EventQueueInterface
     public function fetch(Event|Published|string|iterable $ids): array;
 
     /**
-     * Changes the configuration of the queue, and makes the queue if it does not exist. What the change
-     * leaves out stays as it is, or has its default in a queue that is new: slowing a queue undoes nothing
-     * else. Programs that configure different things do not undo each other; programs that set the same
-     * thing to different values do, each time that one of them starts. When the call returns, every
-     * partition has it. A program can make this call at each of its starts: that ends neither a pause,
-     * unless it says so, nor a reshard(), as the number of partitions is that of a queue that is new. If the
-     * server cannot be reached, the call fails; the run of a worker waits until the server responds.
+     * Changes the configuration of the queue, and creates the queue if it does not exist. Settings that the
+     * change leaves out stay as they are, or have their defaults in a new queue: slowing down a queue undoes
+     * nothing else. Programs that configure different settings do not undo each other; programs that set the
+     * same one to different values do, each time that one of them starts. When the call returns, every
+     * partition has the change. A program can make this call at each of its starts: it does not end a pause,
+     * unless the change says so, or undo a reshard(), as the number of partitions only applies to a new
+     * queue. If the server cannot be reached, the call fails; the run of a worker waits until the server
+     * responds.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->configure(new EventConfigChange(partitions: 4, maxAttempts: 5));
@@ -72,7 +73,7 @@ interface EventQueueInterface
      *
      * @param EventConfigChange $change what changes of how the queue treats its events
      *
-     * @throws Exception\InvalidArgumentException for what is beyond its limits, and for what does not go
+     * @throws Exception\InvalidArgumentException for a value beyond its limits, and for one that conflicts
      *     with the rest of the configuration, such as a `concurrency` below the number of partitions that the
      *     queue has, or a `burst` without a `rate`
      */
@@ -80,17 +81,18 @@ interface EventQueueInterface
 
     /**
      * Lists the events in one state over all partitions, by the time of the state and by id, page by page.
-     * Does not make the queue.
+     * Does not create the queue.
      *
-     * Events that are `EventState::Behind` another one are listed by its key, in the order in which they
-     * come; a page after an event that no longer exists begins with the first one. A page may hold fewer
-     * events than its limit and still have a next one: it ends when its payloads exceed 8 MiB, and leaves
-     * out what was cancelled in a long lane. Events are as the last step left them, as for a fetch().
+     * Events that are `EventState::Behind` another one are listed by their key, in the order in which they
+     * will be delivered; a page after an event that no longer exists begins with the first one. A page may
+     * hold fewer events than its limit and still have a next one: it ends when its payloads exceed 8 MiB,
+     * and leaves out cancelled events of a long lane. Events are in the state that the last step left them
+     * in, as for a fetch().
      *
-     * The pages together have each event once that is in the state for as long as they are read, also if the
-     * queue is resharded meanwhile. An event that was ready or behind another one is scheduled by its time
-     * once it has moved, until a consumer receives; while the events of a key move, its list of those behind
-     * may be empty.
+     * The pages together contain each event that is in the state during the whole listing exactly once, even
+     * if the queue is resharded during it. An event that was ready or behind another one is scheduled by its
+     * time once it has moved, until a consumer receives; while the events of a key move, its list of those
+     * behind may be empty.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->publishMany(['a', 'b', 'c']);
@@ -116,14 +118,15 @@ interface EventQueueInterface
     public function list(EventState $state, ?string $key = null, ?int $sinceUs = null, ?int $beforeUs = null, EventPosition|Event|null $after = null, ?int $limit = null): EventPage;
 
     /**
-     * Makes dead letters events again, which are ready or come behind the others of their keys, and returns
-     * the result for each.
+     * Turns dead letters into events again, which are ready or wait behind the other events of their keys,
+     * and returns the result for each.
      *
      * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by one. Such
-     * an event keeps its id, no longer expires, and does not take its deduplication id again, which another
+     * an event keeps its id, no longer expires, and does not get its deduplication id back, which another
      * event may have by now. Its earlier deliveries can no longer be ended.
      *
-     * A step that is sent again after a lost connection does not redrive an event that has died again since.
+     * A step that is sent again after a lost connection does not redrive an event that has become a dead
+     * letter again.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids ids of events
      *
@@ -135,25 +138,25 @@ interface EventQueueInterface
     public function redrive(Event|Published|string|iterable $ids): array;
 
     /**
-     * Makes all dead letters that match the filter events again, as redrive() does, and returns how many.
-     * Those of each partition are redriven in the order in which they died. Events that die while this runs
-     * stay dead. Does not make the queue. If the queue is resharded meanwhile, each is redriven once, and
-     * the call helps to move what is on its way.
+     * Turns all dead letters that match the filter into events again, as redrive() does, and returns how
+     * many. Those of each partition are redriven in the order in which they died. Events that die during the
+     * call stay dead. Does not create the queue. If the queue is resharded during the call, each is redriven
+     * once, and the call helps to complete the move.
      *
-     * With `perSecond` they fire one after the other at that rate, so that what they failed for is not
-     * flooded; until then they are scheduled, and can be cancelled and rescheduled.
+     * With `perSecond` they fire one after the other at that rate, so that the service that made them fail
+     * is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
      *
      * The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
      *
-     * @param DeadReason|null $reason    only those that were given up for this reason
-     * @param int|null        $sinceUs   only those that were given up at this time or later, in microseconds since
+     * @param DeadReason|null $reason    only dead letters with this reason
+     * @param int|null        $sinceUs   only dead letters that died at this time or later, in microseconds since
      *                                   the Unix epoch
-     * @param int|null        $beforeUs  only those that were given up earlier than this, in microseconds since the
+     * @param int|null        $beforeUs  only dead letters that died earlier than this, in microseconds since the
      *                                   Unix epoch
      * @param int|null        $max       at most this many
-     * @param int|null        $perSecond at this rate, 1 to 1,000,000,000 a second, instead of all now: those that
-     *                                   have to wait fire later, one after the other, so nobody has to stay for
-     *                                   it. Each call counts from its own beginning
+     * @param int|null        $perSecond at this rate, 1 to 1,000,000,000 a second, instead of all now: the rest
+     *                                   are scheduled one after the other, so no process has to stay for them.
+     *                                   Each call counts from its own start
      *
      * @throws Exception\InvalidArgumentException for a filter with a maximum of 0 or a rate outside its
      *     limits
@@ -162,17 +165,17 @@ interface EventQueueInterface
     public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null, ?int $perSecond = null): int;
 
     /**
-     * Removes all events of a state, or those that match the filter, and returns how many. No consumer is
-     * told. Does not make the queue.
+     * Removes all events of a state, or those that match the filter, and returns how many. Consumers are not
+     * notified. Does not create the queue.
      *
      * Leased events are never removed, so `EventState::Leased` is refused. Events that are
-     * `EventState::Behind` another event are removed by its key. When the first event of a key is removed,
+     * `EventState::Behind` another event are removed by their key. When the first event of a key is removed,
      * the next one becomes ready, and stays. The deduplication ids of removed events are remembered as long
-     * as those of others.
+     * as those of other events.
      *
-     * If the queue is resharded meanwhile, no event of the state is left, and the call helps to move what is
-     * on its way. An event that was ready or behind another one is scheduled by its time once it has moved,
-     * until a consumer receives: purge what is scheduled, too, or after the reshard.
+     * If the queue is resharded during the call, no event of the state is left, and the call helps to
+     * complete the move. An event that was ready or behind another one is scheduled by its time once it has
+     * moved, until a consumer receives: also purge the scheduled events, or purge after the reshard.
      *
      * The call takes steps of up to 1,000 events each: after an error some may have been removed.
      *
@@ -189,13 +192,13 @@ interface EventQueueInterface
     public function purge(EventState $state, ?string $key = null, ?int $beforeUs = null): int;
 
     /**
-     * Deletes the queue with all its events, including leased ones, its configuration and what it remembers.
-     * A delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new
-     * one. On a server a small key of each partition stays for ten minutes, so that calls that began before
-     * find the queue deleted.
+     * Deletes the queue with all its events, including leased ones, its configuration and everything that it
+     * remembers. A delivery that ends later finds no event. Using the queue afterwards creates a new one. On
+     * a server a small key of each partition stays for ten minutes, so that calls that began before find the
+     * queue deleted.
      *
      * The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes
-     * the rest, and so does the next call that uses the queue, which then makes it again.
+     * the rest, and so does the next call that uses the queue, which then creates a new one.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
@@ -206,21 +209,20 @@ interface EventQueueInterface
      * Redis and the event that announces it happen together or not at all. It sends nothing.
      *
      * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a
-     * connection to the same database. Whenever it runs, it publishes as publish() does: it makes the queue
-     * if that does not exist, finds the partition if the queue was resharded, and counts a delay from then
-     * on. Its reply is the id of the event as text, or for a duplicate the id of the existing event.
+     * connection to the same database. Whenever it runs, it publishes as publish() does: it creates the
+     * queue if that does not exist, finds the partition if the queue was resharded, and counts a delay from
+     * that time. Its reply is the id of the event as text, or for a duplicate the id of the existing event.
      *
      * Redis does not roll back when a command of a transaction fails, so this command does not fail because
-     * of what the queue holds. It adds an event even to a full queue. An event that is to be refused if its
+     * of the queue's contents. It adds an event even to a full queue. An event that asks for an error if its
      * deduplication id is taken is refused by this call.
      *
      * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the
      * same `{tag}`.
      *
      * The command publishes each time it runs; with a deduplication id, a repeated transaction publishes
-     * once. The command fails, while the rest of the transaction does not, if the queue is being deleted,
-     * and if a key of the queue holds something else or was written by a version that this one does not
-     * know.
+     * once. The command fails, but the rest of the transaction does not, if the queue is being deleted, and
+     * if a key of the queue holds something else or was written by a version that this one does not know.
      *
      *     $queue = Millpond::connect('redis://localhost')->events('orders');
      *     $command = $queue->publishCall(new NewEvent('paid', key: 'customer-12'));
@@ -241,15 +243,16 @@ interface EventQueueInterface
      * Publishes an event, which fires now or at a given time.
      *
      * A step that is sent again after a lost connection adds nothing twice. After ConnectionLostException or
-     * TimeoutException the event may or may not have been added; if it is published again with the same
-     * deduplication id, it is there once.
+     * TimeoutException the event may or may not have been added; publishing it again with the same
+     * deduplication id adds it once.
      *
      * @param NewEvent|string $event the event
      *
      * @throws Exception\InvalidArgumentException for an event beyond its limits, before anything is sent
      * @throws Exception\AlreadyExistsException if its deduplication id is taken and the event asks for this
      *     error
-     * @throws Exception\QueueFullException if its partition holds as much as its configuration allows
+     * @throws Exception\QueueFullException if its partition holds as many events or deduplication ids as its
+     *     configuration allows
      * @throws Exception\WrongTypeException if a key holds something else. In all cases nothing was added
      */
     public function publish(NewEvent|string $event): Published;
@@ -274,10 +277,10 @@ interface EventQueueInterface
     public function publishMany(NewEvent|string|iterable $events): array;
 
     /**
-     * Leases up to `max` events that are ready, those that have been ready for longest first, for as long as
-     * the configuration says. No other consumer gets them until they fail or the lease expires. Fewer than
-     * `max` mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps
-     * were not enough for all that had become due.
+     * Leases up to `max` ready events for the configured time, those that have been ready for longest first.
+     * No other consumer gets them until they fail or the lease expires. Fewer than `max` events are returned
+     * if no other event can be received now, if the events have more than 8 MiB, or if 256 steps were not
+     * enough for everything that had become due.
      *
      * At least once. After ConnectionLostException or TimeoutException events may have been leased that no
      * caller received: they are delivered again when their lease expires.
@@ -299,15 +302,15 @@ interface EventQueueInterface
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      *
-     * @throws Exception\LeaseLostException if the event was delivered again since, or its delivery ended in
-     *     another way. It is not an error if this delivery has already ended the event
+     * @throws Exception\LeaseLostException if the event has been delivered again, or its delivery has ended
+     *     in another way. It is not an error if this delivery has already ended the event
      */
     public function ack(Event|EventReceipt $delivery): void;
 
     /**
-     * Reports that working on an event failed, and why. The event is delivered again after the backoff of
-     * the configuration, or after this time; if that was its last attempt, it becomes a dead letter. The
-     * other events of its key wait until then.
+     * Reports that processing an event failed, and why. The event is delivered again after the backoff of
+     * the configuration, or after the given delay; if that was its last attempt, it becomes a dead letter.
+     * The other events of its key wait until then.
      *
      * The last 1 KiB of `err` are kept.
      *
@@ -321,7 +324,8 @@ interface EventQueueInterface
     public function nack(Event|EventReceipt $delivery, string $err = '', ?float $after = null): void;
 
     /**
-     * Gives an event back, as if it had not been delivered. It is available immediately or after this time.
+     * Gives an event back, as if it had not been delivered. It is available immediately, or after the given
+     * delay.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      * @param float|null         $after    how long in seconds until it is delivered again; immediately by default
@@ -331,8 +335,7 @@ interface EventQueueInterface
     public function release(Event|EventReceipt $delivery, ?float $after = null): void;
 
     /**
-     * Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes
-     * ready.
+     * Makes an event a dead letter with this reason; the next event of its key becomes ready.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      * @param string             $reason   why, of which 1 KiB are kept
@@ -354,16 +357,16 @@ interface EventQueueInterface
     public function ackMany(Event|EventReceipt|iterable $deliveries): array;
 
     /**
-     * Ends a delivery as ack() does, and publishes follow-up events in the same step: both or neither, but
-     * for follow-up events that belong to another partition, which are published before. Follow-up events
-     * are never refused because the queue is full. Returns the result for each event, in order.
+     * Ends a delivery as ack() does, and publishes follow-up events in the same step, both or neither; only
+     * follow-up events that belong to another partition are published before that step. Follow-up events are
+     * never refused because the queue is full. Returns the result for each event, in order.
      *
      * In a queue with several partitions, follow-up events with other keys may belong to another partition
      * than the delivery. These are published first, and stay if the call fails afterwards. A follow-up event
-     * with a key has a deduplication id that is derived from the delivered event and from its place among
-     * the follow-up events, unless it has one of its own; in other partitions the id is remembered for 24
+     * with a key gets a deduplication id that is derived from the delivered event and from its position
+     * among the follow-up events, unless it has its own; in other partitions the id is remembered for 24
      * hours. So if the call is repeated, or the event delivered again, the same follow-up events in the same
-     * order are added once, also if the number of partitions has changed.
+     * order are added once, even if the number of partitions has changed.
      *
      * @param Event|EventReceipt                        $delivery the event, as it was received
      * @param NewEvent|string|iterable<NewEvent|string> $events   the events, up to 1,000,000
@@ -372,13 +375,15 @@ interface EventQueueInterface
      *
      * @throws Exception\MillpondException as ack() and publishMany(), in which case the delivery has not
      *     ended and no follow-up event of its partition was added, but those of other partitions may have been
+     *     added
      * @throws Exception\LeaseLostException also for an event that has ended, since its follow-up events can
-     *     no longer be published. InvalidArgumentException for more than 100 events; nothing was done then
+     *     no longer be published. InvalidArgumentException for more than 100 events, in which case nothing was
+     *     done
      */
     public function ackWith(Event|EventReceipt $delivery, NewEvent|string|iterable $events): array;
 
     /**
-     * Renews the leases of events: they last this long from now, or as long as the configuration says.
+     * Renews the leases of events: they last for the given time from now, or for the configured time.
      * Returns for each whether it is still held.
      *
      * @param Event|EventReceipt|iterable<Event|EventReceipt> $deliveries events, as they were received
@@ -394,17 +399,17 @@ interface EventQueueInterface
     public function renew(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array;
 
     /**
-     * Removes events that are not leased, whatever they wait for, and dead letters. With `alsoRunning`, the
+     * Removes events that are not leased, in any state, including dead letters. With `alsoRunning`, the
      * holders of leased events are told to stop when they next renew the lease, and these events are not
-     * tried again. With `force`, leased events are removed too, immediately: the next event of the key
-     * becomes ready, and what their holders do later is refused with LeaseLostException. This is the call
-     * that takes a hung delivery away. The deduplication id of an event that is cancelled is free at once.
-     * Returns the result for each.
+     * retried. With `force`, leased events are removed too, immediately: the next event of the key becomes
+     * ready, and later calls of their holders are refused with LeaseLostException. This is the call that
+     * ends a hung delivery. The deduplication id of a cancelled event is free immediately. Returns the
+     * result for each.
      *
      * After ConnectionLostException or TimeoutException the events may or may not have been cancelled;
-     * cancelling again is safe and says which: for ten minutes it says of an event that was cancelled that
-     * it was removed, also of one whose holder stopped as it was told. One that does not exist has ended in
-     * another way, such as by an `ack`. A partition remembers up to 100,000 of them, and a reshard forgets
+     * cancelling again is safe and tells which: for ten minutes a cancelled event is reported as removed,
+     * also if its holder stopped because it was told to. An event that does not exist has ended in another
+     * way, such as by an `ack`. A partition remembers up to 100,000 cancelled events, and a reshard forgets
      * those of the keys that it moves.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids         ids of events
@@ -421,8 +426,8 @@ interface EventQueueInterface
     public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false, bool $force = false): array;
 
     /**
-     * Reschedules events whose time has not come: they fire this long from now. One that waits to be tried
-     * again is tried this long from now. Returns the result for each.
+     * Reschedules events whose time has not come: they fire after the given delay. An event that waits for
+     * its retry is retried then. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids   ids of events
      * @param float                                                   $delay how long in seconds from now
@@ -435,8 +440,8 @@ interface EventQueueInterface
     public function reschedule(Event|Published|string|iterable $ids, float $delay): array;
 
     /**
-     * Reschedules events whose time has not come, and those that wait to be tried again, to a time in
-     * milliseconds since the Unix epoch; a time in the past is now. Returns the result for each.
+     * Reschedules events whose time has not come, and those that wait for their retry, to a time in
+     * milliseconds since the Unix epoch; a time in the past means now. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids  ids of events
      * @param int                                                     $atMs when, in milliseconds since the Unix
@@ -450,11 +455,11 @@ interface EventQueueInterface
     public function rescheduleAtMs(Event|Published|string|iterable $ids, int $atMs): array;
 
     /**
-     * How many events there are in each state, over all partitions. Does not make the queue.
+     * How many events there are in each state, over all partitions. Does not create the queue.
      *
-     * Partitions are read one after the other. If the queue is resharded meanwhile, each event is counted
-     * once, unless events move faster than two partitions can be read, 16 times in a row: then those that
-     * move just then may be counted twice or not at all.
+     * Partitions are read one after the other. If the queue is resharded during the call, each event is
+     * counted once, unless events move faster than two partitions can be read, 16 times in a row: then the
+     * events that are being moved may be counted twice or not at all.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
@@ -483,14 +488,14 @@ interface EventQueueInterface
     public function resume(): void;
 
     /**
-     * Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it
-     * does not exist.
+     * Changes the queue's number of partitions, and moves as few events as possible. The queue is created if
+     * it does not exist.
      *
      * The queue stays in use, but the two partitions between which events move deliver nothing until those
      * events have arrived: some 40 s for a million events. Nothing is lost or delivered out of order, and
-     * leases and their tokens stay valid. A repeated call continues where an earlier one stopped. Consumers
-     * that wait for events also complete a move that no caller drives any more, but begin no other one:
-     * until the call has returned, `config` shows how far it is. Consumers of a `keyRange` fail with
+     * leases and their tokens stay valid. A repeated call continues where an earlier one stopped. Waiting
+     * consumers also complete a move that no caller drives any more, but do not begin another one: until the
+     * call has returned, `config` shows its progress. Consumers of a `keyRange` fail with
      * InvalidArgumentException when a partition owns only a part of it.
      *
      * The call takes many steps. After an error some events have moved and the others have not: make the
@@ -506,8 +511,8 @@ interface EventQueueInterface
 
     /**
      * Does a part of reshard(), of about 10,000 events at most, for a caller that shows its progress or that
-     * may stop. Returns how many events and other things this call has moved; 0 if nothing is left to do.
-     * Call it until then, since two partitions deliver nothing before that.
+     * may stop. Returns how many events and other items this call has moved; 0 if nothing is left to do.
+     * Call it until then, because two partitions deliver nothing before that.
      *
      * @param int $partitions the new number of partitions, 1 to 1,024
      *
@@ -518,19 +523,19 @@ interface EventQueueInterface
     /**
      * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a
      * calendar rule. An identical schedule is left as it is, so a program may put its schedules whenever it
-     * starts; only if the program has newer data of time zones the ticks that come are computed anew. It is
-     * the whole schedule that is put: what is left out has its default, whatever the one before had. A
-     * paused schedule stays paused. Returns the result.
+     * starts; the next ticks are computed again only if the program has newer time zone data. The call
+     * replaces the whole schedule: settings that are left out have their defaults, not their previous
+     * values. A paused schedule stays paused. Returns the result.
      *
-     * No separate process fires schedules. A consumer that receives from the queue turns the ticks that have
-     * come into events, so each tick fires once, however many processes there are. While no consumer
-     * receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+     * No separate process fires schedules. A consumer that receives from the queue turns the due ticks into
+     * events, so each tick fires once, however many processes there are. While no consumer receives, nothing
+     * fires; ticks that are due then fire late, as the schedule's `missed` says.
      *
      * Schedules are stored with the queue: after a delete() of the queue, a `FLUSHALL` or another loss of
-     * the server's data they are gone, and nothing fires until a program puts them again. If the server
+     * the server's data, they are gone, and nothing fires until a program puts them again. If the server
      * cannot be reached, the call fails, as configure() does.
      *
-     * A tick that is due fires once, according to the schedule that existed when it came.
+     * A due tick fires once, according to the schedule that existed when it became due.
      *
      * @param Schedule $schedule which events are to be published, and when
      *
@@ -541,7 +546,7 @@ interface EventQueueInterface
     public function putSchedule(Schedule $schedule): PutStatus;
 
     /**
-     * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
+     * Removes a schedule, and returns whether it existed. Events of past ticks stay.
      *
      * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
      *                   overlap
@@ -602,12 +607,12 @@ interface EventQueueInterface
 
     /**
      * Makes the schedules of an owner match a list: puts each of them, and removes all others that were put
-     * for this owner. For a program that says at each start which schedules it has. The revision counts for
+     * for this owner. For a program that declares all its schedules at each start. The revision applies to
      * all of them: a call with a lower revision than an earlier call for this owner changes nothing. An id
-     * is for one owner: of two that have it in their lists the one with the higher revision gets it. Returns
+     * belongs to one owner: of two owners that list it, the one with the higher revision gets it. Returns
      * the result.
      *
-     * The call is not one step: after an error a part of it may have been done, and the same call again does
+     * The call is not one step: after an error a part of it may have been done, and repeating the call does
      * the rest.
      *
      *     $queue = Millpond::connect('memory:')->events('jobs');

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * The state of an event: what it waits for.
+ * The state of an event.
  */
 enum EventState: string
 {
@@ -31,12 +31,12 @@ enum EventState: string
     case Leased = 'leased';
 
     /**
-     * It failed, and waits to be delivered again.
+     * It failed, and waits for its retry.
      */
     case Retry = 'retry';
 
     /**
-     * It was given up, and stays until it is redriven, purged or cancelled.
+     * It is a dead letter, and stays until it is redriven, purged or cancelled.
      */
     case Dead = 'dead';
 

@@ -16,24 +16,24 @@ final class EventStats
      *                                   last receive
      * @param int      $ready            events that are ready to be received
      * @param int      $leased           events that are leased
-     * @param int      $retry            events that failed and wait to be tried again
+     * @param int      $retry            events that failed and wait for their retry
      * @param int      $dead             events that are dead letters
      * @param int      $behind           events that wait behind another event of their key
      * @param int      $dedupIds         deduplication ids that are remembered
      * @param int|null $readySinceUs     since when the event that has waited longest could have been received, in
-     *                                   microseconds since the Unix epoch; also one whose time has come or whose
-     *                                   lease has expired while nobody receives
+     *                                   microseconds since the Unix epoch; this includes events whose time has
+     *                                   come or whose lease has expired since the last receive
      * @param int      $nowUs            the time, in microseconds since the Unix epoch
      * @param int      $concurrency      how many events the partitions allow to be leased at a time; 0 for any
      *                                   number
-     * @param int      $rate             how many events a second the queue delivers at most; 0 for any number
+     * @param int      $rate             how many events per second the queue delivers at most; 0 for any number
      * @param int      $rateLeft         how many events the rate lets through immediately; 0 without a rate
      * @param int      $done             events that are done, and kept for a time
      * @param int      $schedules        schedules that have a tick to come; a schedule that is paused or at its
      *                                   end has none
-     * @param int      $largestPartition events of the partition that has most, including those that are done. Plan
-     *                                   at most a million events, or 256 MiB, per partition: a cluster moves the
-     *                                   keys of a partition from one server to another whole
+     * @param int      $largestPartition events of the largest partition, including those that are done. Plan at
+     *                                   most a million events, or 256 MiB, per partition: a cluster moves the keys
+     *                                   of a partition from one server to another as a whole
      */
     public function __construct(
         public readonly int $events,

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Whether a delivery is held.
+ * Whether a delivery is still held.
  */
 enum Held: string
 {
@@ -21,7 +21,7 @@ enum Held: string
     case Held = 'held';
 
     /**
-     * It is held, but the event was cancelled: the work is to stop.
+     * It is held, but the event was cancelled: its holder is to stop.
      */
     case Cancelled = 'cancelled';
 }

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What happens to an event that is published while its deduplication id is taken.
+ * The handling of an event that is published while its deduplication id is taken.
  */
 enum IfExists: string
 {
@@ -16,12 +16,13 @@ enum IfExists: string
     case Error = 'error';
 
     /**
-     * It is not added: the other one stays.
+     * It is not added: the existing event stays.
      */
     case Ignore = 'ignore';
 
     /**
-     * It is added. The other one is cancelled unless it is leased; if it is, this one is added beside it.
+     * It is added. The existing event is cancelled unless it is leased; if it is, the new one is added
+     * beside it.
      */
     case Replace = 'replace';
 }

@@ -6,19 +6,19 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What becomes of the event of a tick that was not received in time.
+ * The handling of the event of a tick that was not received in time.
  */
 enum Missed: string
 {
     /**
      * It waits until the next tick, whose event replaces it: when consumers come back after an hour, they
-     * get the event of the newest tick.
+     * get only the event of the newest tick.
      */
     case Latest = 'latest';
 
     /**
-     * It is dropped when the schedule's grace is over, unless it was received by then: when consumers come
-     * back after an hour, they get the events of all ticks of the last minute, if that is the grace.
+     * It is dropped when the schedule's grace is over, unless it has been received by then: when consumers
+     * come back after an hour, they get the events of all ticks of the last minute, if that is the grace.
      */
     case Expire = 'expire';
 }

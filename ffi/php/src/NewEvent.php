@@ -30,22 +30,22 @@ final class NewEvent
      *                                                                            time, in the order in which they fire.
      *                                                                            By default an event has no key
      * @param int|\DateTimeInterface|null                            $atMs        when it fires, in milliseconds since the
-     *                                                                            Unix epoch; a time in the past is now
+     *                                                                            Unix epoch; a time in the past means now
      * @param float|null                                             $delay       how long in seconds after publishing it
      *                                                                            fires
      * @param float|null                                             $ttl         how long in seconds after its time it is
-     *                                                                            dropped if it was not received by then.
-     *                                                                            Once it was received it does not expire:
-     *                                                                            it is delivered again if it fails, is
-     *                                                                            released or its lease expires, however
-     *                                                                            late that is
-     * @param string|null                                            $dedupId     of all events of one key with this id,
+     *                                                                            dropped if it has not been received by
+     *                                                                            then. Once it has been received it does
+     *                                                                            not expire: it is delivered again if it
+     *                                                                            fails, is released or its lease expires,
+     *                                                                            however late that is
+     * @param string|null                                            $dedupId     of all events of a key with this id,
      *                                                                            only one is added; for producers that
      *                                                                            may publish twice
      * @param float                                                  $dedupWindow how long in seconds the id is
      *                                                                            remembered, even if the event has ended;
-     *                                                                            5 minutes by default. The id of an event
-     *                                                                            that is cancelled is free at once
+     *                                                                            5 minutes by default. The id of a
+     *                                                                            cancelled event is free immediately
      * @param IfExists|null                                          $ifExists    what happens if the id is taken;
      *                                                                            `IfExists::Ignore` by default
      * @param array<string, string>|list<array{string, string}>|null $headers     all its headers, as `header` adds them:

@@ -16,7 +16,7 @@ enum PublishStatus: string
     case Created = 'created';
 
     /**
-     * It was not added, since its deduplication id was taken.
+     * It was not added, because its deduplication id was taken.
      */
     case Duplicate = 'duplicate';
 

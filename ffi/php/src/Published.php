@@ -6,13 +6,13 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of an event that was published.
+ * The outcome for an event that was published.
  */
 final class Published
 {
     /**
      * @param string        $id       the event's id; for a duplicate, the id of the existing event
-     * @param PublishStatus $status   what happened
+     * @param PublishStatus $status   whether it was added, and whether it replaced another event
      * @param int           $fireAtUs when it fires, in microseconds since the Unix epoch; 0 for a duplicate
      */
     public function __construct(

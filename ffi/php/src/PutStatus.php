@@ -16,8 +16,7 @@ enum PutStatus: string
     case Created = 'created';
 
     /**
-     * The same schedule existed: its ticks stay as they are, unless this program has newer data of time
-     * zones.
+     * The same schedule existed: its ticks stay as they are, unless this program has newer time zone data.
      */
     case Unchanged = 'unchanged';
 
@@ -27,7 +26,7 @@ enum PutStatus: string
     case Updated = 'updated';
 
     /**
-     * One with a higher revision exists, and stays.
+     * A schedule with a higher revision exists, and stays.
      */
     case Ignored = 'ignored';
 }

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of a dead letter that was to be redriven.
+ * The result of redriving a dead letter.
  */
 enum Redriven: string
 {
@@ -16,7 +16,7 @@ enum Redriven: string
     case Gone = 'gone';
 
     /**
-     * It is ready, or behind the other events of its key.
+     * It is ready, or waits behind the other events of its key.
      */
     case Redriven = 'redriven';
 

@@ -16,7 +16,7 @@ enum Rescheduled: string
     case Gone = 'gone';
 
     /**
-     * It fires at the new time, or is tried again then.
+     * It fires, or is retried, at the new time.
      */
     case Rescheduled = 'rescheduled';
 

@@ -42,29 +42,30 @@ final class Schedule
      * @param int|null                                               $anchorMs one of the times of `every`, in
      *                                                                         milliseconds since the Unix epoch; 0 by
      *                                                                         default
-     * @param string|null                                            $payload  what its events carry, at most 16 MiB;
-     *                                                                         nothing by default
+     * @param string|null                                            $payload  the payload of its events, at most 16
+     *                                                                         MiB; empty by default
      * @param array<string, string>|list<array{string, string}>|null $headers  the headers of its events: each a name
      *                                                                         with any bytes as its value
      * @param float|null                                             $ttl      how long in seconds after its time an
-     *                                                                         event is dropped if it was not received
-     *                                                                         by then. Once it was received it does
-     *                                                                         not expire
-     * @param Missed|null                                            $missed   what becomes of an event that was not
+     *                                                                         event is dropped if it has not been
+     *                                                                         received by then. Once it has been
+     *                                                                         received it does not expire
+     * @param Missed|null                                            $missed   the handling of an event that was not
      *                                                                         received in time; `Missed::Latest` by
      *                                                                         default
      * @param float                                                  $grace    how long in seconds an event can be
      *                                                                         received before it is missed, with
      *                                                                         `Missed::Expire`; 1 minute by default.
-     *                                                                         One that was received within it is not
-     *                                                                         missed, even if it is delivered again
-     *                                                                         later
-     * @param Overlap|null                                           $overlap  whether events wait for each other;
-     *                                                                         `Overlap::Wait` by default
-     * @param int                                                    $fromMs   the time before which no tick comes, in
-     *                                                                         milliseconds since the Unix epoch
-     * @param int|null                                               $untilMs  the time from which on no tick comes, in
-     *                                                                         milliseconds since the Unix epoch
+     *                                                                         An event that was received within it is
+     *                                                                         not missed, even if it is delivered
+     *                                                                         again later
+     * @param Overlap|null                                           $overlap  whether the events of the schedule wait
+     *                                                                         for each other; `Overlap::Wait` by
+     *                                                                         default
+     * @param int                                                    $fromMs   the time before which there is no tick,
+     *                                                                         in milliseconds since the Unix epoch
+     * @param int|null                                               $untilMs  the time from which on there is no tick,
+     *                                                                         in milliseconds since the Unix epoch
      * @param int                                                    $revision a number that rises with each change of
      *                                                                         the program that puts the schedule:
      *                                                                         putting a schedule with a lower revision

@@ -12,14 +12,14 @@ final class ScheduleInfo
 {
     /**
      * @param string      $id       its id
-     * @param string|null $cron     the cron expression, if that is what it follows
+     * @param string|null $cron     the cron expression, if it has one
      * @param string|null $zone     the zone of the cron expression
-     * @param float|null  $every    the time between two ticks, if that is what it follows, in seconds
-     * @param string      $payload  what its events carry
+     * @param float|null  $every    the time between two ticks, if it has a fixed interval, in seconds
+     * @param string      $payload  the payload of its events
      * @param bool        $paused   whether it is paused
-     * @param int|null    $nextUs   its next tick, in microseconds since the Unix epoch, as far as it is known
+     * @param int|null    $nextUs   its next tick, in microseconds since the Unix epoch, if it is known
      * @param int|null    $passedUs its last tick, in microseconds since the Unix epoch
-     * @param int         $missed   how many of its ticks were not received in time, as far as that was noticed
+     * @param int         $missed   how many of its ticks are known not to have been received in time
      * @param int         $revision its revision
      * @param string      $owner    the owner that synchronizes it; empty if there is none
      */

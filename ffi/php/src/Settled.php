@@ -11,12 +11,12 @@ namespace Millpond;
 enum Settled: string
 {
     /**
-     * Nothing was done: the event was delivered again since, or the delivery ended in another way.
+     * Nothing was done: the event has been delivered again, or the delivery has ended in another way.
      */
     case Lost = 'lost';
 
     /**
-     * The delivery ended as it was to end.
+     * The delivery ended as requested.
      */
     case Ended = 'ended';
 
@@ -26,12 +26,12 @@ enum Settled: string
     case Gone = 'gone';
 
     /**
-     * The event had failed too often, and was given up.
+     * The event failed too often, and is a dead letter.
      */
     case Died = 'died';
 
     /**
-     * The event had been cancelled, and is gone.
+     * The event had been cancelled, and is deleted.
      */
     case Cancelled = 'cancelled';
 }

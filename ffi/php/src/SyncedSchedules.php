@@ -13,7 +13,7 @@ final class SyncedSchedules
     /**
      * @param bool $ignored   whether nothing was done, since the owner has a higher revision
      * @param int  $created   how many did not exist before
-     * @param int  $updated   how many have changed
+     * @param int  $updated   how many were changed
      * @param int  $unchanged how many existed without a change
      * @param int  $removed   how many were removed
      */

@@ -20,8 +20,8 @@ use crate::caller::{Caller, invalid};
 use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 
-/// How a queue treats its events. `millpond_event_config_change` says more of each, and changes
-/// it.
+/// How a queue treats its events. `millpond_event_config_change` describes each setting, and
+/// changes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_config {
@@ -47,7 +47,7 @@ pub struct millpond_event_config {
     pub concurrency: u64,
     /// How many events per second may be delivered; 0 for no limit.
     pub rate: u64,
-    /// How many events may be delivered in a burst; 0 for as many as in a second.
+    /// How many events may be delivered in a burst; 0 for the number of one second.
     pub burst: u64,
     /// How long an event can still be read after it is done; 0 if it is not kept.
     pub retention_ms: u64,
@@ -81,7 +81,7 @@ pub struct millpond_event {
     pub id: millpond_bytes,
     /// Its key; empty for none.
     pub key: millpond_bytes,
-    /// What was published.
+    /// Its payload.
     pub payload: millpond_bytes,
     /// Its headers.
     pub headers: millpond_bytes,
@@ -89,8 +89,8 @@ pub struct millpond_event {
     pub fire_at_us: u64,
     /// When it was published, in microseconds since the Unix epoch.
     pub published_at_us: u64,
-    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
-    /// does not expire once it was received. `MILLPOND_NOT_SET`: none.
+    /// When it is dropped if it has not been received by then, in microseconds since the Unix
+    /// epoch. It does not expire once it has been received. `MILLPOND_NOT_SET`: none.
     pub expires_at_us: i64,
     /// Its deduplication id. NULL: none.
     pub dedup_id: millpond_bytes,
@@ -100,15 +100,15 @@ pub struct millpond_event {
     pub crashes: u64,
     /// How often it was redriven from the dead letters.
     pub redriven: u64,
-    /// What the last failure said; empty if there was none.
+    /// The text of the last failure; empty if there was none.
     pub err: millpond_bytes,
     /// Why it is a dead letter, if it is one. 0: none.
     pub reason: u64,
-    /// What it waits for; `MILLPOND_EVENT_LEASED` if it was received.
+    /// Its state; `MILLPOND_EVENT_LEASED` if it was received.
     pub state: u64,
     /// The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
-    /// when its time comes or it is tried again, until when it is leased, or when it was done; 0
-    /// for an event that is behind another one.
+    /// when its time comes or it is retried, until when it is leased, or when it was done; 0 for an
+    /// event that is behind another one.
     pub state_at_us: u64,
     /// The token of its last delivery; zeros if it was never delivered.
     pub token: millpond_bytes,
@@ -151,13 +151,13 @@ impl millpond_event {
     }
 }
 
-/// What became of an event that was published.
+/// The outcome for an event that was published.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_published_event {
     /// The event's id; for a duplicate, the id of the existing event.
     pub id: millpond_bytes,
-    /// What happened.
+    /// Whether it was added, and whether it replaced another event.
     pub status: u64,
     /// When it fires, in microseconds since the Unix epoch; 0 for a duplicate.
     pub fire_at_us: u64,
@@ -181,8 +181,7 @@ impl millpond_published_event {
     }
 }
 
-/// The position of an event among those in its state: by time, and by id where the time is the
-/// same.
+/// The position of an event among those in its state: by time, and by id if times are equal.
 ///
 /// Its layout is fixed.
 #[repr(C)]
@@ -267,7 +266,7 @@ pub struct millpond_event_stats {
     pub ready: u64,
     /// Events that are leased.
     pub leased: u64,
-    /// Events that failed and wait to be tried again.
+    /// Events that failed and wait for their retry.
     pub retry: u64,
     /// Events that are dead letters.
     pub dead: u64,
@@ -276,14 +275,14 @@ pub struct millpond_event_stats {
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
     /// Since when the event that has waited longest could have been received, in microseconds since
-    /// the Unix epoch; also one whose time has come or whose lease has expired while nobody
-    /// receives. `MILLPOND_NOT_SET`: none.
+    /// the Unix epoch; this includes events whose time has come or whose lease has expired since
+    /// the last receive. `MILLPOND_NOT_SET`: none.
     pub ready_since_us: i64,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: u64,
     /// How many events the partitions allow to be leased at a time; 0 for any number.
     pub concurrency: u64,
-    /// How many events a second the queue delivers at most; 0 for any number.
+    /// How many events per second the queue delivers at most; 0 for any number.
     pub rate: u64,
     /// How many events the rate lets through immediately; 0 without a rate.
     pub rate_left: u64,
@@ -291,9 +290,9 @@ pub struct millpond_event_stats {
     pub done: u64,
     /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
-    /// Events of the partition that has most, including those that are done. Plan at most a million
+    /// Events of the largest partition, including those that are done. Plan at most a million
     /// events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server
-    /// to another whole.
+    /// to another as a whole.
     pub largest_partition: u64,
 }
 
@@ -326,22 +325,22 @@ impl millpond_event_stats {
 pub struct millpond_schedule_info {
     /// Its id.
     pub id: millpond_bytes,
-    /// The cron expression, if that is what it follows. NULL: none.
+    /// The cron expression, if it has one. NULL: none.
     pub cron: millpond_bytes,
     /// The zone of the cron expression. NULL: none.
     pub zone: millpond_bytes,
-    /// The time between two ticks, if that is what it follows. `MILLPOND_NOT_SET`: none.
+    /// The time between two ticks, if it has a fixed interval. `MILLPOND_NOT_SET`: none.
     pub every_ms: i64,
-    /// What its events carry.
+    /// The payload of its events.
     pub payload: millpond_bytes,
     /// Whether it is paused. 1: yes, 0: no.
     pub paused: u64,
-    /// Its next tick, in microseconds since the Unix epoch, as far as it is known.
-    /// `MILLPOND_NOT_SET`: none.
+    /// Its next tick, in microseconds since the Unix epoch, if it is known. `MILLPOND_NOT_SET`:
+    /// none.
     pub next_us: i64,
     /// Its last tick, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`: none.
     pub passed_us: i64,
-    /// How many of its ticks were not received in time, as far as that was noticed.
+    /// How many of its ticks are known not to have been received in time.
     pub missed: u64,
     /// Its revision.
     pub revision: u64,
@@ -387,7 +386,7 @@ pub struct millpond_schedules_synced {
     pub ignored: u64,
     /// How many did not exist before.
     pub created: u64,
-    /// How many have changed.
+    /// How many were changed.
     pub updated: u64,
     /// How many existed without a change.
     pub unchanged: u64,
@@ -498,20 +497,20 @@ pub struct millpond_new_event {
     /// Events of one key are delivered one at a time, in the order in which they fire. By default
     /// an event has no key. NULL: not set.
     pub key: millpond_bytes,
-    /// When it fires, in milliseconds since the Unix epoch; a time in the past is now.
+    /// When it fires, in milliseconds since the Unix epoch; a time in the past means now.
     /// `MILLPOND_NOT_SET`: the default.
     pub at_ms: i64,
     /// How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
     pub delay_ms: i64,
-    /// How long after its time it is dropped if it was not received by then. Once it was received
-    /// it does not expire: it is delivered again if it fails, is released or its lease expires,
-    /// however late that is. `MILLPOND_NOT_SET`: the default.
+    /// How long after its time it is dropped if it has not been received by then. Once it has been
+    /// received it does not expire: it is delivered again if it fails, is released or its lease
+    /// expires, however late that is. `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
-    /// Of all events of one key with this id, only one is added; for producers that may publish
+    /// Of all events of a key with this id, only one is added; for producers that may publish
     /// twice. NULL: not set.
     pub dedup_id: millpond_bytes,
     /// How long the id is remembered, even if the event has ended; 5 minutes by default. The id of
-    /// an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
+    /// a cancelled event is free immediately. `MILLPOND_NOT_SET`: the default.
     pub dedup_window_ms: i64,
     /// What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
     /// the default.
@@ -583,8 +582,8 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
     caller.init(options, size);
 }
 
-/// What changes of the configuration of a queue. Whatever is left out stays as it is, or has
-/// its default in a queue that is new; so a default is put back by saying it.
+/// A change of the configuration of a queue. Settings that are left out stay as they are, or
+/// have their defaults in a new queue; so to restore a default, set it.
 ///
 /// `millpond_event_config_change_init` fills it; then set what you like.
 #[repr(C)]
@@ -592,10 +591,9 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
 pub struct millpond_event_config_change {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that exists, it
-    /// changes nothing: `millpond_events_reshard` does. Steps of different partitions do not wait
-    /// for each other, and may run on different servers of a cluster. A queue that exists keeps its
-    /// number, whatever this says: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
+    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+    /// do not wait for each other, and may run on different servers of a cluster. An existing queue
+    /// keeps its number of partitions: `millpond_events_reshard` changes it. `MILLPOND_NOT_SET`: it
     /// stays as it is.
     pub partitions: i64,
     /// How long an event is leased to its receiver; 30 seconds in a new queue. `MILLPOND_NOT_SET`:
@@ -605,11 +603,12 @@ pub struct millpond_event_config_change {
     /// limit. `MILLPOND_NOT_SET`: it stays as it is.
     pub max_attempts: i64,
     /// How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
-    /// 0 for no limit. A process that ends takes all that it works on with it. So an event of which
-    /// two leases expired, or one if the next one would be the last, is received alone, and a
-    /// worker works on nothing beside it: it lets the jobs that it has end first, and until it
-    /// begins the lease does not count. So what was beside an event that crashes the workers is not
-    /// given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
+    /// 0 for no limit. If a process dies, the leases of all its jobs expire. So an event of which
+    /// two leases expired, or one if the next expiry would be the last, is received alone, and a
+    /// worker runs no other job beside it: it lets its current jobs end first, and until it starts
+    /// the event, the lease does not count. So the jobs beside an event that crashes the workers do
+    /// not become dead letters with it; with a value of 1 they do. `MILLPOND_NOT_SET`: it stays as
+    /// it is.
     pub max_crashes: i64,
     /// The longest delay before the second attempt, 1 second in a new queue; it doubles with each
     /// attempt. `MILLPOND_NOT_SET`: it stays as it is.
@@ -621,26 +620,26 @@ pub struct millpond_event_config_change {
     /// limit. `MILLPOND_NOT_SET`: it stays as it is.
     pub events_max: i64,
     /// How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
-    /// forgotten early: while it remembers that many, an event with another one is refused.
+    /// forgotten early: while it remembers that many, an event with a new id is refused.
     /// `MILLPOND_NOT_SET`: it stays as it is.
     pub dedup_ids_max: i64,
     /// Whether delivery is paused, as `millpond_events_pause` and `millpond_events_resume` do.
     /// `MILLPOND_NOT_SET`: it stays as it is.
     pub paused: i64,
     /// How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
-    /// allows an equal part of that, rounded down, so the number must not be below the number of
+    /// allows an equal share, rounded down, so the value must not be below the number of
     /// partitions. `MILLPOND_NOT_SET`: it stays as it is.
     pub concurrency: i64,
     /// How many events per second may be delivered, including those that are delivered again; 0, as
-    /// in a new queue, for no limit. Each partition allows an equal part of that.
-    /// `MILLPOND_NOT_SET`: it stays as it is.
+    /// in a new queue, for no limit. Each partition allows an equal share. `MILLPOND_NOT_SET`: it
+    /// stays as it is.
     pub rate: i64,
-    /// How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-    /// allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
-    /// part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
+    /// How many events may be delivered in a burst, after a time with fewer deliveries than `rate`
+    /// allows; 0, as in a new queue, for the number of one second. Each partition allows an equal
+    /// share, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
     pub burst: i64,
-    /// How long an event can still be read after it is done; 0, as in a new queue, if it is not to
-    /// be kept. `MILLPOND_NOT_SET`: it stays as it is.
+    /// How long an event can still be read after it is done; 0, as in a new queue, to delete it
+    /// immediately. `MILLPOND_NOT_SET`: it stays as it is.
     pub retention_ms: i64,
 }
 
@@ -749,26 +748,26 @@ pub struct millpond_schedule {
     /// One of the times of `every`, in milliseconds since the Unix epoch; 0 by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub anchor_ms: i64,
-    /// What its events carry, at most 16 MiB; nothing by default. NULL: not set.
+    /// The payload of its events, at most 16 MiB; empty by default. NULL: not set.
     pub payload: millpond_bytes,
     /// The headers of its events: each a name with any bytes as its value. NULL: not set.
     pub headers: millpond_bytes,
-    /// How long after its time an event is dropped if it was not received by then. Once it was
-    /// received it does not expire. `MILLPOND_NOT_SET`: the default.
+    /// How long after its time an event is dropped if it has not been received by then. Once it has
+    /// been received it does not expire. `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
-    /// What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
+    /// The handling of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub missed: i64,
     /// How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 1
-    /// minute by default. One that was received within it is not missed, even if it is delivered
-    /// again later. `MILLPOND_NOT_SET`: the default.
+    /// minute by default. An event that was received within it is not missed, even if it is
+    /// delivered again later. `MILLPOND_NOT_SET`: the default.
     pub grace_ms: i64,
-    /// Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
-    /// the default.
+    /// Whether the events of the schedule wait for each other; `MILLPOND_OVERLAP_WAIT` by default.
+    /// `MILLPOND_NOT_SET`: the default.
     pub overlap: i64,
-    /// The time before which no tick comes, in milliseconds since the Unix epoch.
+    /// The time before which there is no tick, in milliseconds since the Unix epoch.
     pub from_ms: u64,
-    /// The time from which on no tick comes, in milliseconds since the Unix epoch.
+    /// The time from which on there is no tick, in milliseconds since the Unix epoch.
     /// `MILLPOND_NOT_SET`: the default.
     pub until_ms: i64,
     /// A number that rises with each change of the program that puts the schedule: putting a
@@ -930,19 +929,19 @@ pub unsafe extern "C" fn millpond_event_query_init(
 pub struct millpond_event_redrive_filter {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
+    /// Only dead letters with this reason. `MILLPOND_NOT_SET`: the default.
     pub reason: i64,
-    /// Only those that were given up at this time or later, in microseconds since the Unix epoch.
+    /// Only dead letters that died at this time or later, in microseconds since the Unix epoch.
     /// `MILLPOND_NOT_SET`: the default.
     pub since_us: i64,
-    /// Only those that were given up earlier than this, in microseconds since the Unix epoch.
+    /// Only dead letters that died earlier than this, in microseconds since the Unix epoch.
     /// `MILLPOND_NOT_SET`: the default.
     pub before_us: i64,
     /// At most this many. `MILLPOND_NOT_SET`: the default.
     pub max: i64,
-    /// At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
-    /// later, one after the other, so nobody has to stay for it. Each call counts from its own
-    /// beginning. `MILLPOND_NOT_SET`: the default.
+    /// At this rate, 1 to 1,000,000,000 a second, instead of all now: the rest are scheduled one
+    /// after the other, so no process has to stay for them. Each call counts from its own start.
+    /// `MILLPOND_NOT_SET`: the default.
     pub per_second: i64,
 }
 
@@ -1045,7 +1044,7 @@ pub unsafe extern "C" fn millpond_event_purge_filter_init(
     caller.init(options, size);
 }
 
-/// The state of an event: what it waits for.
+/// The state of an event.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_state {
@@ -1057,9 +1056,9 @@ pub enum millpond_events_state {
     MILLPOND_EVENT_READY = 3,
     /// It was received, and waits for the end of its delivery.
     MILLPOND_EVENT_LEASED = 4,
-    /// It failed, and waits to be delivered again.
+    /// It failed, and waits for its retry.
     MILLPOND_EVENT_RETRY = 5,
-    /// It was given up, and stays until it is redriven, purged or cancelled.
+    /// It is a dead letter, and stays until it is redriven, purged or cancelled.
     MILLPOND_EVENT_DEAD = 6,
     /// It is done, and kept for a time.
     MILLPOND_EVENT_DONE = 7,
@@ -1081,7 +1080,7 @@ pub(crate) fn state(number: u32) -> Result<millpond::events::EventState> {
     }
 }
 
-/// Why an event was given up.
+/// Why an event is a dead letter.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_dead_reason {
@@ -1105,16 +1104,16 @@ pub(crate) fn dead_reason(number: u32) -> Result<millpond::events::DeadReason> {
     }
 }
 
-/// What happens to an event that is published while its deduplication id is taken.
+/// The handling of an event that is published while its deduplication id is taken.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_if_exists {
     /// It is refused, together with its whole step.
     MILLPOND_IF_EXISTS_ERROR = 1,
-    /// It is not added: the other one stays.
+    /// It is not added: the existing event stays.
     MILLPOND_IF_EXISTS_IGNORE = 2,
-    /// It is added. The other one is cancelled unless it is leased; if it is, this one is added
-    /// beside it.
+    /// It is added. The existing event is cancelled unless it is leased; if it is, the new one is
+    /// added beside it.
     MILLPOND_IF_EXISTS_REPLACE = 3,
 }
 
@@ -1136,7 +1135,7 @@ pub(crate) fn if_exists(number: u32) -> Result<millpond::events::IfExists> {
 pub enum millpond_events_status {
     /// It was added.
     MILLPOND_EVENT_CREATED = 1,
-    /// It was not added, since its deduplication id was taken.
+    /// It was not added, because its deduplication id was taken.
     MILLPOND_EVENT_DUPLICATE = 2,
     /// It was added in place of the event with its deduplication id, or beside that event if it is
     /// leased.
@@ -1147,19 +1146,20 @@ pub enum millpond_events_status {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_settled {
-    /// Nothing was done: the event was delivered again since, or the delivery ended in another way.
+    /// Nothing was done: the event has been delivered again, or the delivery has ended in another
+    /// way.
     MILLPOND_EVENT_END_LOST = 1,
-    /// The delivery ended as it was to end.
+    /// The delivery ended as requested.
     MILLPOND_EVENT_END_ENDED = 2,
     /// Nothing was done: the event had already ended.
     MILLPOND_EVENT_END_GONE = 3,
-    /// The event had failed too often, and was given up.
+    /// The event failed too often, and is a dead letter.
     MILLPOND_EVENT_END_DIED = 4,
-    /// The event had been cancelled, and is gone.
+    /// The event had been cancelled, and is deleted.
     MILLPOND_EVENT_END_CANCELLED = 5,
 }
 
-/// Whether a delivery is held.
+/// Whether a delivery is still held.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_held {
@@ -1167,7 +1167,7 @@ pub enum millpond_events_held {
     MILLPOND_EVENT_LEASE_LOST = 1,
     /// It is held.
     MILLPOND_EVENT_LEASE_HELD = 2,
-    /// It is held, but the event was cancelled: the work is to stop.
+    /// It is held, but the event was cancelled: its holder is to stop.
     MILLPOND_EVENT_LEASE_CANCELLED = 3,
 }
 
@@ -1180,7 +1180,7 @@ pub enum millpond_events_cancelled {
     /// It was removed, by this call or by one in the ten minutes before.
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /// It is leased. If requested, its holder is told to stop when the lease is renewed, and the
-    /// event is not tried again.
+    /// event is not retried.
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
 }
 
@@ -1190,33 +1190,33 @@ pub enum millpond_events_cancelled {
 pub enum millpond_events_rescheduled {
     /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
-    /// It fires at the new time, or is tried again then.
+    /// It fires, or is retried, at the new time.
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
     /// Its time had come: it is ready, leased or a dead letter, or waits behind another event of
     /// its key.
     MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
 }
 
-/// What became of a dead letter that was to be redriven.
+/// The result of redriving a dead letter.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_redriven {
     /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_REDRIVE_GONE = 1,
-    /// It is ready, or behind the other events of its key.
+    /// It is ready, or waits behind the other events of its key.
     MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
     /// It is not a dead letter, and stays as it is.
     MILLPOND_EVENT_REDRIVE_NOT_DEAD = 3,
 }
 
-/// What becomes of the event of a tick that was not received in time.
+/// The handling of the event of a tick that was not received in time.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_missed {
     /// It waits until the next tick, whose event replaces it: when consumers come back after an
-    /// hour, they get the event of the newest tick.
+    /// hour, they get only the event of the newest tick.
     MILLPOND_MISSED_LATEST = 1,
-    /// It is dropped when the schedule's grace is over, unless it was received by then: when
+    /// It is dropped when the schedule's grace is over, unless it has been received by then: when
     /// consumers come back after an hour, they get the events of all ticks of the last minute, if
     /// that is the grace.
     MILLPOND_MISSED_EXPIRE = 2,
@@ -1260,11 +1260,11 @@ pub(crate) fn overlap(number: u32) -> Result<millpond::events::Overlap> {
 pub enum millpond_events_put_status {
     /// It did not exist before.
     MILLPOND_SCHEDULE_CREATED = 1,
-    /// The same schedule existed: its ticks stay as they are, unless this program has newer data of
-    /// time zones.
+    /// The same schedule existed: its ticks stay as they are, unless this program has newer time
+    /// zone data.
     MILLPOND_SCHEDULE_UNCHANGED = 2,
     /// It existed, and has changed: its next tick is the first one after now.
     MILLPOND_SCHEDULE_UPDATED = 3,
-    /// One with a higher revision exists, and stays.
+    /// A schedule with a higher revision exists, and stays.
     MILLPOND_SCHEDULE_IGNORED = 4,
 }

@@ -24,9 +24,9 @@ pub struct millpond_events_queue {
     _private: (),
 }
 
-/// The queue of events with this name. Makes no call: a queue is created when it is first used,
-/// with one partition and the defaults of `millpond_event_config_change`, unless it was
-/// configured before.
+/// The queue of events with this name. Makes no call: a queue is created at its first use, with
+/// one partition and the defaults of `millpond_event_config_change`, unless it was configured
+/// before.
 ///
 /// `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
 /// failure to NULL.
@@ -89,18 +89,18 @@ pub unsafe extern "C" fn millpond_events_fetch(
 }
 
 /// Lists the events in one state over all partitions, by the time of the state and by id, page
-/// by page. Does not make the queue.
+/// by page. Does not create the queue.
 ///
-/// Events that are `MILLPOND_EVENT_BEHIND` another one are listed by its key, in the order in
-/// which they come; a page after an event that no longer exists begins with the first one. A
-/// page may hold fewer events than its limit and still have a next one: it ends when its
-/// payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
-/// last step left them, as for a `millpond_events_fetch`.
+/// Events that are `MILLPOND_EVENT_BEHIND` another one are listed by their key, in the order in
+/// which they will be delivered; a page after an event that no longer exists begins with the
+/// first one. A page may hold fewer events than its limit and still have a next one: it ends
+/// when its payloads exceed 8 MiB, and leaves out cancelled events of a long lane. Events are
+/// in the state that the last step left them in, as for a `millpond_events_fetch`.
 ///
-/// The pages together have each event once that is in the state for as long as they are read,
-/// also if the queue is resharded meanwhile. An event that was ready or behind another one is
-/// scheduled by its time once it has moved, until a consumer receives; while the events of a
-/// key move, its list of those behind may be empty.
+/// The pages together contain each event that is in the state during the whole listing exactly
+/// once, even if the queue is resharded during it. An event that was ready or behind another
+/// one is scheduled by its time once it has moved, until a consumer receives; while the events
+/// of a key move, its list of those behind may be empty.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
@@ -131,12 +131,12 @@ pub unsafe extern "C" fn millpond_events_list(
     })
 }
 
-/// Makes dead letters events again, which are ready or come behind the others of their keys,
-/// and returns the result for each.
+/// Turns dead letters into events again, which are ready or wait behind the other events of
+/// their keys, and returns the result for each.
 ///
 /// Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
-/// one. Such an event keeps its id, no longer expires, and does not take its deduplication id
-/// again, which another event may have by now. Its earlier deliveries can no longer be ended.
+/// one. Such an event keeps its id, no longer expires, and does not get its deduplication id
+/// back, which another event may have by now. Its earlier deliveries can no longer be ended.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn millpond_events_list(
 /// 1,000,000; those of the connection.
 ///
 /// Delivery: a step that is sent again after a lost connection does not redrive an event that
-/// has died again since.
+/// has become a dead letter again.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -167,14 +167,15 @@ pub unsafe extern "C" fn millpond_events_redrive(
     })
 }
 
-/// Makes all dead letters that match the filter events again, as `millpond_events_redrive`
+/// Turns all dead letters that match the filter into events again, as `millpond_events_redrive`
 /// does, and `number` is set to how many. Those of each partition are redriven in the order in
-/// which they died. Events that die while this runs stay dead. Does not make the queue. If the
-/// queue is resharded meanwhile, each is redriven once, and the call helps to move what is on
-/// its way.
+/// which they died. Events that die during the call stay dead. Does not create the queue. If
+/// the queue is resharded during the call, each is redriven once, and the call helps to
+/// complete the move.
 ///
-/// With `per_second` they fire one after the other at that rate, so that what they failed for
-/// is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+/// With `per_second` they fire one after the other at that rate, so that the service that made
+/// them fail is not flooded; until then they are scheduled, and can be cancelled and
+/// rescheduled.
 ///
 /// `number` may be NULL. `filter` may be NULL.
 ///
@@ -205,17 +206,17 @@ pub unsafe extern "C" fn millpond_events_redrive_all(
 }
 
 /// Removes all events of a state, or those that match the filter, and `number` is set to how
-/// many. No consumer is told. Does not make the queue.
+/// many. Consumers are not notified. Does not create the queue.
 ///
 /// Leased events are never removed, so `MILLPOND_EVENT_LEASED` is refused. Events that are
-/// `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
-/// is removed, the next one becomes ready, and stays. The deduplication ids of removed events
-/// are remembered as long as those of others.
+/// `MILLPOND_EVENT_BEHIND` another event are removed by their key. When the first event of a
+/// key is removed, the next one becomes ready, and stays. The deduplication ids of removed
+/// events are remembered as long as those of other events.
 ///
-/// If the queue is resharded meanwhile, no event of the state is left, and the call helps to
-/// move what is on its way. An event that was ready or behind another one is scheduled by its
-/// time once it has moved, until a consumer receives: purge what is scheduled, too, or after
-/// the reshard.
+/// If the queue is resharded during the call, no event of the state is left, and the call helps
+/// to complete the move. An event that was ready or behind another one is scheduled by its time
+/// once it has moved, until a consumer receives: also purge the scheduled events, or purge
+/// after the reshard.
 ///
 /// `number` may be NULL. `filter` may be NULL.
 ///
@@ -248,16 +249,16 @@ pub unsafe extern "C" fn millpond_events_purge(
     })
 }
 
-/// Deletes the queue with all its events, including leased ones, its configuration and what it
-/// remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
-/// it again, as a new one. On a server a small key of each partition stays for ten minutes, so
-/// that calls that began before find the queue deleted.
+/// Deletes the queue with all its events, including leased ones, its configuration and
+/// everything that it remembers. A delivery that ends later finds no event. Using the queue
+/// afterwards creates a new one. On a server a small key of each partition stays for ten
+/// minutes, so that calls that began before find the queue deleted.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
 /// Delivery: the call takes several steps. If it fails, part of the queue may be left. The next
-/// `delete` removes the rest, and so does the next call that uses the queue, which then makes
-/// it again.
+/// `delete` removes the rest, and so does the next call that uses the queue, which then creates
+/// a new one.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -280,13 +281,13 @@ pub unsafe extern "C" fn millpond_events_delete(
 ///
 /// The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI`
 /// over a connection to the same database. Whenever it runs, it publishes as
-/// `millpond_events_publish` does: it makes the queue if that does not exist, finds the
-/// partition if the queue was resharded, and counts a delay from then on. Its reply is the id
+/// `millpond_events_publish` does: it creates the queue if that does not exist, finds the
+/// partition if the queue was resharded, and counts a delay from that time. Its reply is the id
 /// of the event as text, or for a duplicate the id of the existing event.
 ///
 /// Redis does not roll back when a command of a transaction fails, so this command does not
-/// fail because of what the queue holds. It adds an event even to a full queue. An event that
-/// is to be refused if its deduplication id is taken is refused by this call.
+/// fail because of the queue's contents. It adds an event even to a full queue. An event that
+/// asks for an error if its deduplication id is taken is refused by this call.
 ///
 /// On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
 /// need the same `{tag}`.
@@ -308,9 +309,9 @@ pub unsafe extern "C" fn millpond_events_delete(
 ///     }
 ///
 /// Delivery: the command publishes each time it runs; with a deduplication id, a repeated
-/// transaction publishes once. The command fails, while the rest of the transaction does not,
-/// if the queue is being deleted, and if a key of the queue holds something else or was written
-/// by a version that this one does not know.
+/// transaction publishes once. The command fails, but the rest of the transaction does not, if
+/// the queue is being deleted, and if a key of the queue holds something else or was written by
+/// a version that this one does not know.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -342,13 +343,13 @@ pub unsafe extern "C" fn millpond_events_publish_call(
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
 /// `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
-/// error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
-/// `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added. Also
-/// those of the connection.
+/// error; `MILLPOND_QUEUE_FULL` if its partition holds as many events or deduplication ids as
+/// its configuration allows; `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases
+/// nothing was added. Also those of the connection.
 ///
 /// Delivery: a step that is sent again after a lost connection adds nothing twice. After
 /// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
-/// if it is published again with the same deduplication id, it is there once.
+/// publishing it again with the same deduplication id adds it once.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -409,10 +410,10 @@ pub unsafe extern "C" fn millpond_events_publish_many(
     })
 }
 
-/// Leases up to `max` events that are ready, those that have been ready for longest first, for
-/// as long as the configuration says. No other consumer gets them until they fail or the lease
-/// expires. Fewer than `max` mean that no other event may be received now, that these have more
-/// than 8 MiB, or that 256 steps were not enough for all that had become due.
+/// Leases up to `max` ready events for the configured time, those that have been ready for
+/// longest first. No other consumer gets them until they fail or the lease expires. Fewer than
+/// `max` events are returned if no other event can be received now, if the events have more
+/// than 8 MiB, or if 256 steps were not enough for everything that had become due.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -445,9 +446,9 @@ pub unsafe extern "C" fn millpond_events_receive(
 /// Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the
 /// queue.
 ///
-/// Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
-/// in another way. It is not an error if this delivery has already ended the event. Also those
-/// of the connection.
+/// Errors: `MILLPOND_LEASE_LOST` if the event has been delivered again, or its delivery has
+/// ended in another way. It is not an error if this delivery has already ended the event. Also
+/// those of the connection.
 ///
 /// Delivery: an event whose lease has expired can still be acknowledged as long as no other
 /// consumer has received it.
@@ -469,9 +470,9 @@ pub unsafe extern "C" fn millpond_events_ack(
     })
 }
 
-/// Reports that working on an event failed, and why. The event is delivered again after the
-/// backoff of the configuration, or after this time; if that was its last attempt, it becomes a
-/// dead letter. The other events of its key wait until then.
+/// Reports that processing an event failed, and why. The event is delivered again after the
+/// backoff of the configuration, or after the given delay; if that was its last attempt, it
+/// becomes a dead letter. The other events of its key wait until then.
 ///
 /// The last 1 KiB of `err` are kept.
 ///
@@ -500,8 +501,8 @@ pub unsafe extern "C" fn millpond_events_nack(
     })
 }
 
-/// Gives an event back, as if it had not been delivered. It is available immediately or after
-/// this time.
+/// Gives an event back, as if it had not been delivered. It is available immediately, or after
+/// the given delay.
 ///
 /// Errors: as `millpond_events_nack`.
 ///
@@ -524,8 +525,7 @@ pub unsafe extern "C" fn millpond_events_release(
     })
 }
 
-/// Gives an event up: it becomes a dead letter for this reason, and the next event of its key
-/// becomes ready.
+/// Makes an event a dead letter with this reason; the next event of its key becomes ready.
 ///
 /// Errors: as `millpond_events_ack`.
 ///
@@ -580,8 +580,8 @@ pub unsafe extern "C" fn millpond_events_ack_many(
 }
 
 /// Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
-/// step: both or neither, but for follow-up events that belong to another partition, which are
-/// published before. Follow-up events are never refused because the queue is full. Returns the
+/// step, both or neither; only follow-up events that belong to another partition are published
+/// before that step. Follow-up events are never refused because the queue is full. Returns the
 /// result for each event, in order.
 ///
 /// `result` is set to what became of each, which the caller frees with
@@ -589,17 +589,17 @@ pub unsafe extern "C" fn millpond_events_ack_many(
 ///
 /// Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case the
 /// delivery has not ended and no follow-up event of its partition was added, but those of other
-/// partitions may have been; `MILLPOND_LEASE_LOST` also for an event that has ended, since its
-/// follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more than 100
-/// events; nothing was done then.
+/// partitions may have been added; `MILLPOND_LEASE_LOST` also for an event that has ended,
+/// since its follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more
+/// than 100 events, in which case nothing was done.
 ///
 /// Delivery: in a queue with several partitions, follow-up events with other keys may belong to
 /// another partition than the delivery. These are published first, and stay if the call fails
-/// afterwards. A follow-up event with a key has a deduplication id that is derived from the
-/// delivered event and from its place among the follow-up events, unless it has one of its own;
-/// in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
-/// event delivered again, the same follow-up events in the same order are added once, also if
-/// the number of partitions has changed.
+/// afterwards. A follow-up event with a key gets a deduplication id that is derived from the
+/// delivered event and from its position among the follow-up events, unless it has its own; in
+/// other partitions the id is remembered for 24 hours. So if the call is repeated, or the event
+/// delivered again, the same follow-up events in the same order are added once, even if the
+/// number of partitions has changed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -627,8 +627,8 @@ pub unsafe extern "C" fn millpond_events_ack_with(
     })
 }
 
-/// Renews the leases of events: they last this long from now, or as long as the configuration
-/// says. Returns for each whether it is still held.
+/// Renews the leases of events: they last for the given time from now, or for the configured
+/// time. Returns for each whether it is still held.
 ///
 /// `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -658,12 +658,12 @@ pub unsafe extern "C" fn millpond_events_renew(
     })
 }
 
-/// Removes events that are not leased, whatever they wait for, and dead letters. With
+/// Removes events that are not leased, in any state, including dead letters. With
 /// `also_running`, the holders of leased events are told to stop when they next renew the
-/// lease, and these events are not tried again. With `force`, leased events are removed too,
-/// immediately: the next event of the key becomes ready, and what their holders do later is
-/// refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
-/// deduplication id of an event that is cancelled is free at once. Returns the result for each.
+/// lease, and these events are not retried. With `force`, leased events are removed too,
+/// immediately: the next event of the key becomes ready, and later calls of their holders are
+/// refused with `MILLPOND_LEASE_LOST`. This is the call that ends a hung delivery. The
+/// deduplication id of a cancelled event is free immediately. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -671,10 +671,10 @@ pub unsafe extern "C" fn millpond_events_renew(
 /// 1,000,000; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
-/// have been cancelled; cancelling again is safe and says which: for ten minutes it says of an
-/// event that was cancelled that it was removed, also of one whose holder stopped as it was
-/// told. One that does not exist has ended in another way, such as by an `ack`. A partition
-/// remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
+/// have been cancelled; cancelling again is safe and tells which: for ten minutes a cancelled
+/// event is reported as removed, also if its holder stopped because it was told to. An event
+/// that does not exist has ended in another way, such as by an `ack`. A partition remembers up
+/// to 100,000 cancelled events, and a reshard forgets those of the keys that it moves.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -699,8 +699,8 @@ pub unsafe extern "C" fn millpond_events_cancel(
     })
 }
 
-/// Reschedules events whose time has not come: they fire this long from now. One that waits to
-/// be tried again is tried this long from now. Returns the result for each.
+/// Reschedules events whose time has not come: they fire after the given delay. An event that
+/// waits for its retry is retried then. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 /// `delay_ms`: how long from now.
@@ -731,8 +731,8 @@ pub unsafe extern "C" fn millpond_events_reschedule(
     })
 }
 
-/// Reschedules events whose time has not come, and those that wait to be tried again, to a time
-/// in milliseconds since the Unix epoch; a time in the past is now. Returns the result for
+/// Reschedules events whose time has not come, and those that wait for their retry, to a time
+/// in milliseconds since the Unix epoch; a time in the past means now. Returns the result for
 /// each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
@@ -762,11 +762,11 @@ pub unsafe extern "C" fn millpond_events_reschedule_at_ms(
     })
 }
 
-/// How many events there are in each state, over all partitions. Does not make the queue.
+/// How many events there are in each state, over all partitions. Does not create the queue.
 ///
-/// Partitions are read one after the other. If the queue is resharded meanwhile, each event is
-/// counted once, unless events move faster than two partitions can be read, 16 times in a row:
-/// then those that move just then may be counted twice or not at all.
+/// Partitions are read one after the other. If the queue is resharded during the call, each
+/// event is counted once, unless events move faster than two partitions can be read, 16 times
+/// in a row: then the events that are being moved may be counted twice or not at all.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -791,20 +791,21 @@ pub unsafe extern "C" fn millpond_events_stats(
     })
 }
 
-/// Changes the configuration of the queue, and makes the queue if it does not exist. What the
-/// change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
-/// undoes nothing else. Programs that configure different things do not undo each other;
-/// programs that set the same thing to different values do, each time that one of them starts.
-/// When the call returns, every partition has it. A program can make this call at each of its
-/// starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
-/// the number of partitions is that of a queue that is new. If the server cannot be reached,
-/// the call fails; the run of a worker waits until the server responds.
+/// Changes the configuration of the queue, and creates the queue if it does not exist. Settings
+/// that the change leaves out stay as they are, or have their defaults in a new queue: slowing
+/// down a queue undoes nothing else. Programs that configure different settings do not undo
+/// each other; programs that set the same one to different values do, each time that one of
+/// them starts. When the call returns, every partition has the change. A program can make this
+/// call at each of its starts: it does not end a pause, unless the change says so, or undo a
+/// `millpond_events_reshard`, as the number of partitions only applies to a new queue. If the
+/// server cannot be reached, the call fails; the run of a worker waits until the server
+/// responds.
 ///
 /// `change` may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is beyond its limits, and for what does not go
-/// with the rest of the configuration, such as a `concurrency` below the number of partitions
-/// that the queue has, or a `burst` without a `rate`; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a value beyond its limits, and for one that
+/// conflicts with the rest of the configuration, such as a `concurrency` below the number of
+/// partitions that the queue has, or a `burst` without a `rate`; those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -890,15 +891,15 @@ pub unsafe extern "C" fn millpond_events_resume(
 }
 
 /// Changes the queue's number of partitions, and moves as few events as possible. The queue is
-/// made if it does not exist.
+/// created if it does not exist.
 ///
 /// The queue stays in use, but the two partitions between which events move deliver nothing
 /// until those events have arrived: some 40 s for a million events. Nothing is lost or
 /// delivered out of order, and leases and their tokens stay valid. A repeated call continues
-/// where an earlier one stopped. Consumers that wait for events also complete a move that no
-/// caller drives any more, but begin no other one: until the call has returned, `config` shows
-/// how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
-/// partition owns only a part of it.
+/// where an earlier one stopped. Waiting consumers also complete a move that no caller drives
+/// any more, but do not begin another one: until the call has returned, `config` shows its
+/// progress. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a partition
+/// owns only a part of it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024, or above the queue's
 /// `concurrency`; `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
@@ -923,8 +924,8 @@ pub unsafe extern "C" fn millpond_events_reshard(
 }
 
 /// Does a part of `millpond_events_reshard`, of about 10,000 events at most, for a caller that
-/// shows its progress or that may stop. `number` is set to how many events and other things
-/// this call has moved; 0 if nothing is left to do. Call it until then, since two partitions
+/// shows its progress or that may stop. `number` is set to how many events and other items this
+/// call has moved; 0 if nothing is left to do. Call it until then, because two partitions
 /// deliver nothing before that.
 ///
 /// `number` may be NULL.
@@ -952,18 +953,18 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
 
 /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
 /// of a calendar rule. An identical schedule is left as it is, so a program may put its
-/// schedules whenever it starts; only if the program has newer data of time zones the ticks
-/// that come are computed anew. It is the whole schedule that is put: what is left out has its
-/// default, whatever the one before had. A paused schedule stays paused. `outcome` is set to
-/// the result.
+/// schedules whenever it starts; the next ticks are computed again only if the program has
+/// newer time zone data. The call replaces the whole schedule: settings that are left out have
+/// their defaults, not their previous values. A paused schedule stays paused. `outcome` is set
+/// to the result.
 ///
-/// No separate process fires schedules. A consumer that receives from the queue turns the ticks
-/// that have come into events, so each tick fires once, however many processes there are. While
-/// no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
-/// says.
+/// No separate process fires schedules. A consumer that receives from the queue turns the due
+/// ticks into events, so each tick fires once, however many processes there are. While no
+/// consumer receives, nothing fires; ticks that are due then fire late, as the schedule's
+/// `missed` says.
 ///
 /// Schedules are stored with the queue: after a `millpond_events_delete` of the queue, a
-/// `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+/// `FLUSHALL` or another loss of the server's data, they are gone, and nothing fires until a
 /// program puts them again. If the server cannot be reached, the call fails, as
 /// `millpond_events_configure` does.
 ///
@@ -973,8 +974,7 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
 /// an invalid cron expression or time zone, for a schedule without a rule, and for a value
 /// beyond its limits, before anything is sent; those of the connection.
 ///
-/// Delivery: a tick that is due fires once, according to the schedule that existed when it
-/// came.
+/// Delivery: a due tick fires once, according to the schedule that existed when it became due.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -998,8 +998,7 @@ pub unsafe extern "C" fn millpond_events_put_schedule(
     })
 }
 
-/// Removes a schedule, and `found` is set to whether it existed. Events of ticks that have come
-/// stay.
+/// Removes a schedule, and `found` is set to whether it existed. Events of past ticks stay.
 ///
 /// `found` may be NULL.
 ///
@@ -1173,10 +1172,10 @@ pub unsafe extern "C" fn millpond_events_trigger_schedule(
 }
 
 /// Makes the schedules of an owner match a list: puts each of them, and removes all others that
-/// were put for this owner. For a program that says at each start which schedules it has. The
-/// revision counts for all of them: a call with a lower revision than an earlier call for this
-/// owner changes nothing. An id is for one owner: of two that have it in their lists the one
-/// with the higher revision gets it. Returns the result.
+/// were put for this owner. For a program that declares all its schedules at each start. The
+/// revision applies to all of them: a call with a lower revision than an earlier call for this
+/// owner changes nothing. An id belongs to one owner: of two owners that list it, the one with
+/// the higher revision gets it. Returns the result.
 ///
 /// `result` is set to what it came to, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -1184,8 +1183,8 @@ pub unsafe extern "C" fn millpond_events_trigger_schedule(
 /// Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and for an id
 /// that is listed twice.
 ///
-/// Delivery: the call is not one step: after an error a part of it may have been done, and the
-/// same call again does the rest.
+/// Delivery: the call is not one step: after an error a part of it may have been done, and
+/// repeating the call does the rest.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -1239,7 +1238,7 @@ pub struct millpond_events_deliveries {
     _private: (),
 }
 
-/// The consumer's loop: batches of events, as they become ready. See
+/// The consumer's loop: batches of events, when they become ready. See
 /// `millpond_events_deliveries`. Makes no call yet.
 ///
 /// `deliveries` is set to a handle, which the caller frees with
@@ -1252,11 +1251,11 @@ pub struct millpond_events_deliveries {
 /// not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
 /// takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
 /// `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the
-/// two of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they
-/// owned. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
-/// partition with several parts, as the error says. An event with neither a key nor a
-/// deduplication id belongs to some part. By default events come from all partitions. NULL: the
-/// default.
+/// two of a new queue own `-80` and `80-`, and doubling the number of partitions halves their
+/// ranges. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
+/// partition with several parts, which the error lists. An event with neither a key nor a
+/// deduplication id belongs to an arbitrary part. By default events come from all partitions.
+/// NULL: the default.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///
@@ -1333,7 +1332,7 @@ pub unsafe extern "C" fn millpond_events_deliveries_free(
     caller::free(deliveries);
 }
 
-/// An event that is being worked on; made by a `Run`, which ends it.
+/// An event that is being processed; made by a `Run`, which ends it.
 ///
 /// A native thread renews its lease three times per lease, so a busy handler keeps it. A job
 /// belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.

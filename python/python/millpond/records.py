@@ -88,7 +88,7 @@ class Recovery(NamedTuple):
 
 
 class EventConfig(NamedTuple):
-    """How a queue treats its events. ``ConfigChange`` says more of each, and changes it."""
+    """How a queue treats its events. ``ConfigChange`` describes each setting, and changes it."""
 
     partitions: int
     """How many partitions the queue has."""
@@ -113,7 +113,7 @@ class EventConfig(NamedTuple):
     rate: int
     """How many events per second may be delivered; 0 for no limit."""
     burst: int
-    """How many events may be delivered in a burst; 0 for as many as in a second."""
+    """How many events may be delivered in a burst; 0 for the number of one second."""
     retention: float
     """How long an event can still be read after it is done, in seconds; 0 if it is not kept."""
 
@@ -126,7 +126,7 @@ class Event(NamedTuple):
     key: bytes
     """Its key; empty for none."""
     payload: bytes
-    """What was published."""
+    """Its payload."""
     headers: dict[str, bytes]
     """Its headers."""
     fire_at_us: int
@@ -134,8 +134,8 @@ class Event(NamedTuple):
     published_at_us: int
     """When it was published, in microseconds since the Unix epoch."""
     expires_at_us: int | None
-    """When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
-    does not expire once it was received.
+    """When it is dropped if it has not been received by then, in microseconds since the Unix
+    epoch. It does not expire once it has been received.
     """
     dedup_id: str | None
     """Its deduplication id."""
@@ -146,15 +146,15 @@ class Event(NamedTuple):
     redriven: int
     """How often it was redriven from the dead letters."""
     err: str
-    """What the last failure said; empty if there was none."""
+    """The text of the last failure; empty if there was none."""
     reason: DeadReason | None
     """Why it is a dead letter, if it is one."""
     state: EventState
-    """What it waits for; ``"leased"`` if it was received."""
+    """Its state; ``"leased"`` if it was received."""
     state_at_us: int
     """The time of its state, in microseconds since the Unix epoch: since when it is ready or
-    dead, when its time comes or it is tried again, until when it is leased, or when it was done;
-    0 for an event that is behind another one.
+    dead, when its time comes or it is retried, until when it is leased, or when it was done; 0
+    for an event that is behind another one.
     """
     token: bytes
     """The token of its last delivery; zeros if it was never delivered."""
@@ -165,16 +165,14 @@ class EventPage(NamedTuple):
 
     events: list[Event]
     """The events, by time and id; events that are behind another one of their key, in the order
-    in which they come.
+    in which they will be delivered.
     """
     next: EventPosition | None
     """The position that the next page comes after; None for the last page."""
 
 
 class EventPosition(NamedTuple):
-    """The position of an event among those in its state: by time, and by id where the time is the
-    same.
-    """
+    """The position of an event among those in its state: by time, and by id if times are equal."""
 
     state_at_us: int
     """The event's ``state_at_us``, in microseconds since the Unix epoch."""
@@ -183,12 +181,12 @@ class EventPosition(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What became of an event that was published."""
+    """The outcome for an event that was published."""
 
     id: str
     """The event's id; for a duplicate, the id of the existing event."""
     status: Status
-    """What happened."""
+    """Whether it was added, and whether it replaced another event."""
     fire_at_us: int
     """When it fires, in microseconds since the Unix epoch; 0 for a duplicate."""
 
@@ -199,21 +197,21 @@ class ScheduleInfo(NamedTuple):
     id: str
     """Its id."""
     cron: str | None
-    """The cron expression, if that is what it follows."""
+    """The cron expression, if it has one."""
     zone: str | None
     """The zone of the cron expression."""
     every: float | None
-    """The time between two ticks, in seconds, if that is what it follows."""
+    """The time between two ticks, in seconds, if it has a fixed interval."""
     payload: bytes
-    """What its events carry."""
+    """The payload of its events."""
     paused: bool
     """Whether it is paused."""
     next_us: int | None
-    """Its next tick, in microseconds since the Unix epoch, as far as it is known."""
+    """Its next tick, in microseconds since the Unix epoch, if it is known."""
     passed_us: int | None
     """Its last tick, in microseconds since the Unix epoch."""
     missed: int
-    """How many of its ticks were not received in time, as far as that was noticed."""
+    """How many of its ticks are known not to have been received in time."""
     revision: int
     """Its revision."""
     owner: str
@@ -232,7 +230,7 @@ class EventStats(NamedTuple):
     leased: int
     """Events that are leased."""
     retry: int
-    """Events that failed and wait to be tried again."""
+    """Events that failed and wait for their retry."""
     dead: int
     """Events that are dead letters."""
     behind: int
@@ -241,15 +239,15 @@ class EventStats(NamedTuple):
     """Deduplication ids that are remembered."""
     ready_since_us: int | None
     """Since when the event that has waited longest could have been received, in microseconds
-    since the Unix epoch; also one whose time has come or whose lease has expired while nobody
-    receives.
+    since the Unix epoch; this includes events whose time has come or whose lease has expired
+    since the last receive.
     """
     now_us: int
     """The time, in microseconds since the Unix epoch."""
     concurrency: int
     """How many events the partitions allow to be leased at a time; 0 for any number."""
     rate: int
-    """How many events a second the queue delivers at most; 0 for any number."""
+    """How many events per second the queue delivers at most; 0 for any number."""
     rate_left: int
     """How many events the rate lets through immediately; 0 without a rate."""
     done: int
@@ -257,9 +255,9 @@ class EventStats(NamedTuple):
     schedules: int
     """Schedules that have a tick to come; a schedule that is paused or at its end has none."""
     largest_partition: int
-    """Events of the partition that has most, including those that are done. Plan at most a
-    million events, or 256 MiB, per partition: a cluster moves the keys of a partition from one
-    server to another whole.
+    """Events of the largest partition, including those that are done. Plan at most a million
+    events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to
+    another as a whole.
     """
 
 
@@ -271,7 +269,7 @@ class SyncedSchedules(NamedTuple):
     created: int
     """How many did not exist before."""
     updated: int
-    """How many have changed."""
+    """How many were changed."""
     unchanged: int
     """How many existed without a change."""
     removed: int

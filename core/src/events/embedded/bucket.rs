@@ -1,21 +1,21 @@
-//! The share of a partition in the limits of its queue, as in `partition.lua`.
+//! A partition's share of the limits of its queue, as in `partition.lua`.
 
 use super::contents::Contents;
 use super::journal::Effect;
 use crate::events::config::Config;
 use crate::step::Timestamp;
 
-/// What is left of a bucket of tokens, and since when.
+/// A token bucket: its contents at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     pub(super) tokens: u64,
     pub(super) at: Timestamp,
 }
 
-/// A second's flow of one event a second.
+/// The flow of one second at a rate of one event per second.
 const SECOND: u64 = 1_000_000;
 
-/// How many tokens an event takes: so that what flows into the bucket of each partition is an integer.
+/// How many tokens an event takes; chosen so that the flow into the bucket of each partition is an integer.
 fn token(config: &Config) -> u64 {
     u64::from(config.partitions) * SECOND
 }

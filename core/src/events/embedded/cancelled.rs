@@ -1,4 +1,4 @@
-//! Events that were cancelled, as they are remembered: for ten minutes, as in `cancelled.lua`.
+//! The cancelled events that are remembered, for ten minutes, as in `cancelled.lua`.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::step::Timestamp;
 
 #[derive(Default)]
 pub(super) struct Cancelled {
-    /// When, and whether the delivery was taken away.
+    /// When an event was cancelled, and whether its delivery was removed.
     by_id: HashMap<EventId, (Timestamp, bool)>,
-    /// Those that were cancelled first come first.
+    /// In the order of their cancellation.
     order: VecDeque<EventId>,
 }
 
 impl Cancelled {
-    /// Remembers an event, and forgets those that were remembered for long enough; whether there is room for it.
+    /// Remembers an event, and forgets those whose time is over; returns whether there was room for it.
     pub(super) fn add(&mut self, id: EventId, at: Timestamp, is_taken: bool) -> bool {
         while let Some(first) = self.order.front()
             && self.by_id.get(first).is_none_or(|(since, _)| *since + PERIOD <= at)
@@ -33,7 +33,7 @@ impl Cancelled {
         has_room
     }
 
-    /// Whether an event was cancelled, and whether its delivery was taken away.
+    /// Whether the delivery of a cancelled event was removed; `None` if the event was not cancelled.
     pub(super) fn find(&self, id: EventId, now: Timestamp) -> Option<bool> {
         let (at, is_taken) = self.by_id.get(&id)?;
         (*at + PERIOD > now).then_some(*is_taken)

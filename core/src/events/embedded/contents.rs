@@ -1,5 +1,5 @@
-//! What a partition holds: its events, and where each one is. All changes go through few methods, of which each notes
-//! what it did for the journal; a replay calls the same ones.
+//! The contents of a partition: its events, and the state of each. All changes go through a few methods, each of which
+//! records its change for the journal; a replay calls the same methods.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,7 +18,7 @@ use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Delivery, EventState, Place};
 use crate::step::Timestamp;
 
-/// What is in a partition.
+/// The contents of a partition.
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) root: Root,
@@ -31,22 +31,22 @@ pub(super) struct Contents {
     pub(super) done: Order,
     pub(super) lanes: HashMap<Arc<[u8]>, Lane>,
     pub(super) names: HashMap<Arc<[u8]>, NameEntry>,
-    /// Names of events that have ended, by when they are forgotten.
+    /// Names of events that have ended, by the time at which they are forgotten.
     pub(super) forget: BTreeSet<(Timestamp, Arc<[u8]>)>,
     pub(super) cancelled: Cancelled,
-    /// The part of the key space that leaves or arrives: nothing is delivered meanwhile.
+    /// The part of the key space that leaves or arrives; until it has, nothing is delivered.
     pub(super) transfer: Option<Transfer>,
-    /// What is left of the rate; full as long as nothing was taken.
+    /// The token bucket of the rate; `None`, until tokens are taken, means full.
     pub(super) bucket: Option<Bucket>,
     pub(super) schedules: BTreeMap<Arc<str>, ScheduleRecord>,
     pub(super) templates: HashMap<Arc<str>, Template>,
-    /// When schedules are looked at: by time, and by schedule.
+    /// When schedules are checked: by time, and by schedule.
     pub(super) ticks: BTreeSet<(Timestamp, Arc<str>)>,
     pub(super) looks: HashMap<Arc<str>, Timestamp>,
     pub(super) changes: Changes,
 }
 
-/// How a part of the key space leaves a partition, or arrives.
+/// The progress of a part of the key space that leaves a partition, or arrives.
 #[derive(Clone, Debug)]
 pub(super) enum Transfer {
     Leaving {
@@ -58,12 +58,12 @@ pub(super) enum Transfer {
         out: Option<Outgoing>,
     },
     Arriving {
-        /// The number of the last batch that is here.
+        /// The number of the last batch that has arrived.
         taken: u64,
     },
 }
 
-/// A batch of what is leaving.
+/// A batch of leaving items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outgoing {
     pub(super) number: u64,
@@ -79,24 +79,24 @@ impl Outgoing {
     }
 }
 
-/// Events by a time, and by their ids where that is the same.
+/// Events by a time, and by their ids if times are equal.
 pub(super) type Order = BTreeSet<(Timestamp, EventId)>;
 
-/// What a partition is, apart from its events.
+/// The partition itself, apart from its events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Root {
-    /// 0 for a partition that was never there.
+    /// 0 for a partition that never existed.
     pub(super) generation: u32,
     pub(super) ranges: Vec<Range>,
-    /// Of partition 0: what each partition owns.
+    /// For partition 0: the ranges of each partition.
     pub(super) map: Arc<str>,
-    /// 0 for a partition that is not there: with a map if its queue is being deleted, else without one, but with its
-    /// generation, in the second in which it was made.
+    /// 0 for a partition that does not exist. It has a map if its queue is being deleted; otherwise it has none, but
+    /// keeps its generation during the second in which it was created.
     pub(super) revision: u64,
     pub(super) config: Config,
     /// The last time that a step noted.
     pub(super) clock: Timestamp,
-    /// The last one that an event got.
+    /// The last sequence that an event got.
     pub(super) sequence: u64,
 }
 
@@ -106,15 +106,15 @@ pub(super) struct Stored {
     pub(super) head: Head,
     pub(super) body: Arc<[u8]>,
     pub(super) phase: Phase,
-    /// From its first delivery on.
+    /// `None` before its first delivery.
     pub(super) delivery: Option<Box<Delivery>>,
 }
 
-/// What an event waits for, or since when.
+/// The state of an event, and until or since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Scheduled(Timestamp),
-    /// In its lane, behind another one.
+    /// It is in its lane, behind another event.
     Behind,
     Ready(Timestamp),
     Leased(Timestamp),
@@ -125,7 +125,7 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    /// What is told of it.
+    /// The state and time that callers see.
     pub(super) fn place(self) -> Place {
         match self {
             Self::Scheduled(at) => (EventState::Scheduled, at),
@@ -138,7 +138,7 @@ impl Phase {
         }
     }
 
-    /// Whether an event there is the one of its lane that may be worked on.
+    /// Whether an event in this phase is the head of its lane.
     fn is_open(self) -> bool {
         matches!(self, Phase::Ready(_) | Phase::Leased(_) | Phase::Retry(_))
     }
@@ -147,16 +147,16 @@ impl Phase {
 /// The events of a key that are due.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// The one that may be worked on.
+    /// The only event of the lane that may be delivered.
     pub(super) head: Option<EventId>,
     pub(super) behind: VecDeque<EventId>,
 }
 
-/// Who has a name, or had it last.
+/// The event that has a name, or had it last.
 #[derive(Clone, Copy)]
 pub(super) struct NameEntry {
     pub(super) id: EventId,
-    /// When it is forgotten, once the event has ended.
+    /// When the name is forgotten; set when the event has ended.
     pub(super) until: Option<Timestamp>,
 }
 
@@ -188,7 +188,7 @@ impl Contents {
         self.root.config.paused || self.transfer.is_some()
     }
 
-    /// Notes the time, and the last sequence that an event got.
+    /// Stores the time, and the last sequence that an event got.
     pub(super) fn tick(&mut self, clock: Timestamp, sequence: u64) {
         if (clock, sequence) != (self.root.clock, self.root.sequence) {
             self.changes.note(Effect::Tick { clock, sequence });
@@ -201,7 +201,7 @@ impl Contents {
         self.events.len() - self.done.len()
     }
 
-    /// An event that is not done.
+    /// The event, unless it is done.
     pub(super) fn open_event(&self, id: EventId) -> Option<&Stored> {
         self.events.get(&id).filter(|stored| !matches!(stored.phase, Phase::Done(_)))
     }
@@ -214,14 +214,14 @@ impl Contents {
         self.enter(id, phase);
     }
 
-    /// Moves an event.
+    /// Moves an event to another phase.
     pub(super) fn put(&mut self, id: EventId, phase: Phase) {
         self.changes.note(Effect::Phase { id, phase });
         self.leave(id);
         self.enter(id, phase);
     }
 
-    /// Removes all that the partition holds, and hands it back.
+    /// Removes the contents of the partition, and returns them.
     pub(super) fn clear(&mut self) -> Self {
         self.changes.note(Effect::Cleared);
         let (root, changes) = (self.root.clone(), std::mem::take(&mut self.changes));
@@ -235,7 +235,7 @@ impl Contents {
         self.events.remove(&id);
     }
 
-    /// Changes what was stored of an event by what a reschedule says.
+    /// Changes the stored times of an event after a reschedule.
     pub(super) fn set_times(
         &mut self,
         id: EventId,
@@ -255,7 +255,7 @@ impl Contents {
         }
     }
 
-    /// Gives a name to an event, until it has ended or for a time after that; without one the name is free.
+    /// Assigns a name to an event, until it has ended or for a time after that; `None` frees the name.
     pub(super) fn set_name(&mut self, name: &[u8], named: Option<NameEntry>) {
         self.changes.note(Effect::Name { name, named });
         let name: Arc<[u8]> = name.into();
@@ -271,7 +271,7 @@ impl Contents {
         }
     }
 
-    /// Remembers that an event was cancelled, and whether its delivery was taken away.
+    /// Remembers that an event was cancelled, and whether its delivery was removed.
     pub(super) fn set_cancelled(&mut self, id: EventId, at: Timestamp, is_taken: bool) {
         if self.cancelled.add(id, at, is_taken) {
             self.changes.note(Effect::Cancelled { id, at, is_taken });
@@ -297,7 +297,7 @@ impl Contents {
             let key = stored.head.key.clone();
             if let Some(lane) = self.lanes.get_mut(&key) {
                 match phase {
-                    // Most leave from the front, as those before them have ended.
+                    // Most leave from the front, because the events before them have ended.
                     Phase::Behind if lane.behind.front() == Some(&id) => {
                         _ = lane.behind.pop_front()
                     }

@@ -7,7 +7,7 @@ use crate::events::delete::{Delete, Deleted};
 use crate::events::map::last_generation;
 use crate::step::StepContext;
 impl State {
-    /// Removes a partition, at once but for the map of its queue if this is only to `begin` with it.
+    /// Removes a partition in one step; a deletion that only begins (`begin`) keeps the map of the queue.
     pub(in crate::events) fn delete(
         &self,
         step: &Delete,
@@ -26,8 +26,8 @@ impl State {
         let is_own_second = u64::from(last) >= context.now() / 1_000_000;
         contents.set_root(match begin {
             true => Root { generation, map: map.clone(), ..Root::default() },
-            // The next queue of this name has a later generation than any partition of this one, also in the second in
-            // which it was made, or soon after that.
+            // The next queue of this name gets a later generation than any partition of this one, even if it is created
+            // in the same second as this one, or soon after.
             false if is_own_second && !map.is_empty() => {
                 Root { generation: last, ..Root::default() }
             }

@@ -1,4 +1,4 @@
-//! The records of a partition in the journal: what its steps did, and how it comes back from that.
+//! The records of a partition in the journal: the changes that its steps made, and their replay.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ use crate::step::codec::{Field, Reader, effects, fields, put_bytes, put_integer}
 use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
 effects! {
-    /// One change of a partition. It says what changed, not what was asked, so that a later version with other rules
-    /// still makes the same state of it.
+    /// One change of a partition. It records what changed, and not what was requested, so that a later version with
+    /// other rules still restores the same state.
     pub(super) enum Effect<'a> of "events" {
         Root { root: Cow<'a, Root> } = 1,
         Tick { clock: Timestamp, sequence: u64 } = 2,
-        /// A new event. Its phase comes next.
+        /// A new event. Its phase follows.
         Event { id: EventId, head: Cow<'a, Head>, body: &'a [u8] } = 3,
         Phase { id: EventId, phase: Phase } = 4,
         Removed { id: EventId } = 5,
@@ -33,7 +33,7 @@ effects! {
         Bucket { bucket: Bucket } = 11,
         Schedule { schedule: ScheduleChange<'a> } = 16,
         Template { id: &'a str, template: Option<Cow<'a, Template>> } = 17,
-        /// With when, and whether its delivery was taken away.
+        /// With the time, and whether its delivery was removed.
         Cancelled { id: EventId, at: Timestamp, is_taken: bool } = 18,
     }
 }
@@ -43,13 +43,13 @@ fields!(Head: flags fire_at_us published_at_us expires_at_us named_until key ded
 fields!(Attempts: attempts crashes redriven);
 fields!(Bucket: tokens at);
 
-/// A schedule, and when it is looked at; nothing if it is removed.
+/// A schedule, and when it is checked; `None` if it is removed.
 pub(super) struct ScheduleChange<'a> {
     pub(super) id: &'a str,
     pub(super) schedule: Option<(Cow<'a, ScheduleRecord>, Option<Timestamp>)>,
 }
 
-/// What a step changed, as its record.
+/// The changes of a step, as its record.
 pub(super) struct Changes(Effects);
 
 impl Default for Changes {
@@ -63,7 +63,7 @@ impl Changes {
         Self(Effects::of(context))
     }
 
-    /// Whether anything was noted, as far as it is recorded; unsure for an engine that is not durable.
+    /// Whether there are changes; true if the engine does not record them.
     pub(super) fn are_any(&self) -> bool {
         !self.0.are_recorded() || self.0.len() > 0
     }
@@ -114,7 +114,7 @@ impl Field<'_> for Config {
     }
 }
 
-/// A kind, and a time, which is 0 for one that has none.
+/// A kind, and a time, which is 0 for a kind without one.
 impl Field<'_> for Phase {
     fn put(&self, record: &mut Vec<u8>) {
         let (kind, at): (u8, _) = match *self {
@@ -162,7 +162,7 @@ impl Field<'_> for Delivery {
     }
 }
 
-/// 0 for none, 1 for an event that has not ended, 2 for one that has.
+/// 0 for no name, 1 for the name of an event that has not ended, 2 for that of one that has.
 impl Field<'_> for Option<NameEntry> {
     fn put(&self, record: &mut Vec<u8>) {
         let Some(NameEntry { id, until }) = self else { return put_integer(0, record) };
@@ -214,7 +214,7 @@ impl Field<'_> for Option<Cow<'_, Transfer>> {
     }
 }
 
-/// 0 for none: a batch has a number from 1.
+/// 0 for no batch, since batches are numbered from 1.
 impl Field<'_> for Option<Outgoing> {
     fn put(&self, record: &mut Vec<u8>) {
         let Some(Outgoing { number, ids, names, schedules }) = self else {
@@ -249,7 +249,7 @@ impl Field<'_> for Option<Cow<'_, Template>> {
     }
 }
 
-/// The record as scripts store it, empty for none; and when it is looked at, 0 for never.
+/// The record as scripts store it, empty for none; and when the schedule is checked, 0 for never.
 impl<'a> Field<'a> for ScheduleChange<'a> {
     fn put(&self, record: &mut Vec<u8>) {
         self.id.put(record);
@@ -271,7 +271,7 @@ impl<'a> Field<'a> for ScheduleChange<'a> {
 }
 
 impl Contents {
-    /// Does again what a record says.
+    /// Replays a record.
     fn replay(&mut self, record: &[u8]) -> Result<()> {
         let mut effects = Reader::new(record).all();
         while let Some(effect) = effects.next().transpose()? {
@@ -318,7 +318,7 @@ impl State {
         self.lock().replay(record)
     }
 
-    /// Writes all that the partition holds.
+    /// Writes the contents of the partition.
     pub(super) fn write_snapshot(&self, out: &mut dyn Snapshot) {
         let contents = self.lock();
         out.begin();
@@ -329,7 +329,7 @@ impl State {
         if let Some(bucket) = contents.bucket {
             effects.note(&Effect::Bucket { bucket });
         }
-        // Those of a lane in its order, and all others in any.
+        // The events of a lane in its order, and all others in any order.
         let behind = contents.lanes.values().flat_map(|lane| &lane.behind);
         let others = contents.events.iter().filter(|(_, stored)| stored.phase != Phase::Behind);
         for id in others.map(|(id, _)| id).chain(behind).copied() {
@@ -422,7 +422,7 @@ mod tests {
         Transfer::Leaving { ranges: vec![(0x7f00, 0x7fff)], left_at: 77, sent: 200, out }
     }
 
-    /// The records of one change each.
+    /// Records with one change each.
     fn records() -> Vec<(&'static str, Vec<u8>)> {
         let (mut contents, mut records) = (Contents::default(), Vec::new());
         let mut note = |name, change: &dyn Fn(&mut Contents)| {
@@ -481,7 +481,7 @@ mod tests {
         note("no schedule", &|contents| contents.set_schedule(&"s".into(), None));
         note("no template", &|contents| contents.set_template(&"s".into(), None));
         note("cleared", &|contents| _ = contents.clear());
-        // What the snapshot is of.
+        // The contents of the snapshot.
         note("rest", &|contents| {
             contents.set_transfer(Some(leaving(Some(out()))));
             contents.set_bucket(Bucket { tokens: 3_000_000, at: 12 });
@@ -506,7 +506,7 @@ mod tests {
         stored::check::<State>(include_str!("journal.hex"), &records());
     }
 
-    /// A replay makes its changes by the methods that note them.
+    /// A replay makes its changes through the methods that record them.
     #[test]
     fn a_replay_notes_what_it_reads() {
         let mut contents = Contents::default();

@@ -1,5 +1,5 @@
-//! A partition on the embedded engine: under one lock, as partitions are what makes a queue parallel here too. Its
-//! steps are those of the scripts, in the same order, so that both come to the same.
+//! A partition on the embedded engine, under one lock: a queue is parallel through its partitions here too. Its steps
+//! are those of the scripts, in the same order, so that both have the same results.
 
 mod bucket;
 mod cancel;
@@ -50,28 +50,29 @@ use crate::step::{self, Chance, Constants, Snapshot, StepContext, Timestamp, con
 /// The number of a partition in the journal.
 pub(crate) const KIND: u8 = 5;
 
-/// 2026 began, in microseconds: sequences count from there.
+/// The beginning of 2026, in microseconds: sequences count from there.
 const SEQUENCE_BASE: Timestamp = 1_767_225_600_000_000;
 
-/// How much a step does beside its own work: how many events it makes ready that are due, how many leases it ends that
-/// have expired, and how many events it drops that have expired.
+/// Limits on the additional work of a step: the due events that it makes ready, the expired leases that it ends, and
+/// the expired events that it drops.
 const DUE_MAX: usize = 1_000;
 const LATE_MAX: usize = 100;
 const SKIPPED_MAX: usize = 1_000;
-/// How many names it forgets and how many events it removes that were kept for long enough: or twice as many as it adds.
+/// The names that a step forgets, and the events whose retention is over that it removes: up to this, or twice as many
+/// as it adds.
 const FORGOTTEN_MAX: usize = 100;
 const DONE_MAX: usize = 100;
 
-/// The longest body that lies beside its head; longer ones are read only where they are returned.
+/// The longest body that is stored with its head; longer ones are read only when they are returned.
 const SHORT_MAX: usize = 256;
 
-/// After how many microseconds to look again whether a part of the key space is still on its way.
+/// After how many microseconds to check again whether a part of the key space is still in transit.
 const FROZEN_LOOK: u64 = 1_000_000;
 
-/// For how many microseconds the replies of a step are remembered at least, and the ids of cancelled events.
+/// For how many microseconds, at least, the replies of steps and the ids of cancelled events are remembered.
 pub(super) const PERIOD: u64 = 600_000_000;
 
-/// How many events to announce so that all that wait look again.
+/// How many events to announce so that all waiting processes check again.
 const WAKE_ALL: usize = 1_000;
 
 /// A partition.
@@ -134,18 +135,18 @@ impl step::State for State {
     }
 }
 
-/// A step that is under way.
+/// A step in progress.
 struct Step<'a> {
     contents: MutexGuard<'a, Contents>,
     now: Timestamp,
     /// How many events became ready.
     freed: usize,
-    /// Whether no more events might be leased when the step began.
+    /// Whether no more events could be leased when the step began.
     was_full: bool,
-    /// How many events the step adds to those that are kept.
+    /// How many events the step adds to the kept ones.
     kept: usize,
-    /// Whether the clock was set back since a step noted it, and by more than `now` waits for: a receive mends what it
-    /// can.
+    /// Whether the clock has been set back since the last stored time, by more than `now` makes up for: a receive
+    /// corrects the effects.
     is_set_back: bool,
 }
 
@@ -154,7 +155,7 @@ impl State {
         lock(&self.0)
     }
 
-    /// What is there, unless it is of a later generation; of any if that is 0.
+    /// The contents, unless their generation is later than that of the partition; a generation of 0 means any.
     fn look(&self, partition: &Partition) -> Result<MutexGuard<'_, Contents>> {
         let contents = self.lock();
         let Root { generation, .. } = contents.root;
@@ -184,7 +185,7 @@ impl State {
 }
 
 impl Step<'_> {
-    /// Notes the time and records what the step did, and tells those who wait.
+    /// Stores the time, records the changes of the step, and notifies waiting consumers.
     fn finish(
         mut self,
         partition: &Partition,
@@ -208,14 +209,14 @@ impl Step<'_> {
         std::mem::take(&mut self.contents.changes).record(context);
     }
 
-    /// Notes the time, but no earlier one before a receive has seen to that, and the last sequence that an event got.
+    /// Stores the last sequence that an event got, and the time; an earlier time only after a receive has handled that.
     fn note(&mut self, sequence: u64) {
         let clock = if self.is_set_back { self.contents.root.clock } else { self.now };
         self.contents.tick(clock, sequence);
     }
 
-    /// How many more events may be received, or else when: as many as became ready, but if no more were leased as that
-    /// was the most, as many as may be leased now.
+    /// How many more events may be received, or when the next one may: the number that became ready; or, if no more
+    /// could be leased when the step began, the number that may be leased now.
     fn announced(&self, alarm: Option<Timestamp>) -> (usize, Option<Timestamp>) {
         let contents = &self.contents;
         let freed = if self.was_full { contents.ready.len() } else { self.freed };

@@ -1,4 +1,4 @@
-//! How events move: from one state to another, to the head of their lane, and out of the partition.
+//! How events move: between states, to the head of their lane, and out of the partition.
 
 use super::contents::{NameEntry, Order, Phase};
 use super::{DONE_MAX, Step};
@@ -8,7 +8,7 @@ use crate::events::id::EventId;
 use crate::events::state::{DeadReason, Delivery};
 use crate::step::{Chance, Timestamp};
 impl Step<'_> {
-    /// Where an event is that became due at this time.
+    /// The phase of an event that became due at this time.
     pub(super) fn due(&mut self, head: &Head, rank: Timestamp) -> Phase {
         let has_head = |key| self.contents.lanes.get(key).is_some_and(|lane| lane.head.is_some());
         match head.is(flag::KEYED) && has_head(&head.key) {
@@ -25,7 +25,7 @@ impl Step<'_> {
         self.freed += 1;
     }
 
-    /// The event that comes behind one that has left the head of its lane is ready.
+    /// Makes the next event of a lane ready after its head has left.
     pub(super) fn free_lane(&mut self, head: &Head) -> Option<EventId> {
         self.free_lane_at(head, self.now)
     }
@@ -37,7 +37,7 @@ impl Step<'_> {
         Some(next)
     }
 
-    /// The name of an event that has ended is remembered for as long as it was to be, or free.
+    /// Frees the name of an event that has ended, or remembers it until the end of its window.
     pub(super) fn free_name(&mut self, id: EventId, head: &Head) {
         if !head.is(flag::NAMED) {
             return;
@@ -49,7 +49,7 @@ impl Step<'_> {
         }
     }
 
-    /// Removes an event, wherever it is; the next one of its key, if it is ready now.
+    /// Removes an event in any state; returns the next one of its key, if that becomes ready.
     pub(super) fn remove(&mut self, id: EventId) -> Option<EventId> {
         let head = self.contents.events.get(&id)?.head.clone();
         self.contents.remove(id);
@@ -57,8 +57,8 @@ impl Step<'_> {
         self.free_lane(&head)
     }
 
-    /// Removes an event that was cancelled: its name is free, whatever its window says. Whether its delivery was taken
-    /// away is remembered.
+    /// Removes a cancelled event: its name is free immediately, regardless of its window. Remembers whether its
+    /// delivery was removed.
     pub(super) fn withdraw(&mut self, id: EventId, is_taken: bool) {
         let Some(stored) = self.contents.events.get(&id) else { return };
         let name = stored.head.is(flag::NAMED).then(|| stored.head.name());
@@ -71,7 +71,7 @@ impl Step<'_> {
         self.contents.set_cancelled(id, self.now, is_taken);
     }
 
-    /// Removes events that were kept for long enough: a step does no more than twice what it adds.
+    /// Removes events whose retention is over: at most `DONE_MAX`, or twice as many as the step adds.
     pub(super) fn expire_done(&mut self) {
         let until = self.now.saturating_sub(micros(self.contents.root.config.retention));
         for (_, id) in due_of(&self.contents.done, until, DONE_MAX.max(2 * self.kept)) {
@@ -92,7 +92,7 @@ impl Step<'_> {
         self.contents.events[&id].delivery.as_deref().cloned().unwrap_or_default()
     }
 
-    /// After how many microseconds an event is tried again that was delivered so often.
+    /// After how many microseconds an event with this many deliveries is retried.
     pub(super) fn backoff(&self, attempts: u16, chance: &mut Chance) -> u64 {
         let config = &self.contents.root.config;
         let most = micros(config.backoff_max) as f64;

@@ -1,4 +1,4 @@
-//! What opens a partition: makes it, gives it its configuration, and reads it.
+//! Opens a partition: creates it, gives it its configuration, and reads it.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -27,30 +27,31 @@ impl State {
             if root.is_gone() {
                 return Err(stale("the queue is being deleted"));
             }
-            // It is not made here.
+            // It is not created here.
             if !root.is_there() && change.ranges.is_empty() {
                 return Ok(None);
             }
             if !root.is_there() {
-                // One that has given away all that it had, since the map was read.
+                // The partition has given everything away since the map was read.
                 if partition.generation != 0 && root.generation >= partition.generation {
                     return Err(stale(&format!("the generation is {}", root.generation)));
                 }
                 check_owner(owner.as_ref(), partition)?;
-                // A queue of the same name may have lived in this second already.
+                // A queue of the same name may already have existed in this second.
                 let second = || ((context.now() / 1_000_000) as u32).max(root.generation + 1);
                 root.generation =
                     if partition.generation == 0 { second() } else { partition.generation };
                 root.map = change.map_text(&root.generation.to_string()).into();
                 root.ranges = change.ranges;
             }
-            // The caller knows an older map, or that of a deleted queue of this name.
+            // The caller has an older map, or that of a deleted queue of this name.
             if ![0, root.generation].contains(&partition.generation) {
                 return Err(stale(&format!("the generation is {}", root.generation)));
             }
             if root.revision < change.revision {
                 if root.is_there() && !change.config.paused {
-                    // All that wait look again: they may receive what the configuration before did not let them.
+                    // All waiting processes check again: they may receive events that the earlier configuration held
+                    // back.
                     context.wake(|| partition.topic(), WAKE_ALL);
                 }
                 (root.revision, root.config) = (change.revision, change.config);
@@ -58,7 +59,7 @@ impl State {
             }
         }
         if !root.is_there() {
-            // A queue that was deleted is forgotten when the second is over in which it was made.
+            // A deleted queue is forgotten when the second in which it was created is over.
             if !root.is_gone() && u64::from(root.generation) < context.now() / 1_000_000 {
                 contents.set_root(Root::default());
                 context.mark_evictable();
@@ -73,7 +74,7 @@ impl State {
     }
 }
 
-/// Partition 0 of the queue that has another one at this place, and the number of that one.
+/// Partition 0 of the queue that has another partition at this place, and the number of that partition.
 // Lock order: partition 0 of a queue is locked before another one.
 pub(super) fn first_of(
     place: Option<&Place>,
@@ -83,7 +84,7 @@ pub(super) fn first_of(
     Ok(Some((context.state(&first.as_bytes().into())?, *number)))
 }
 
-/// Refuses to make a partition that the map of its queue does not have, or not any more.
+/// Refuses to create a partition that is not, or no longer, in the map of its queue.
 pub(super) fn check_owner(
     first: Option<&(MutexGuard<'_, Contents>, usize)>,
     partition: &Partition,

@@ -14,10 +14,10 @@ use crate::events::queue::taken_over;
 use crate::events::receive::Receipt;
 use crate::events::settle::{End, Settled, Settlement};
 use crate::step::{Chance, StepContext, Timestamp};
-/// What an event finds that has its name.
+/// The event that already has the name of a new one.
 pub(super) struct Holder {
     id: EventId,
-    /// Its phase; nothing if it has ended.
+    /// Its phase; `None` if it has ended.
     phase: Option<Phase>,
 }
 
@@ -113,7 +113,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whether there is room for more names, once a step of `events` events has forgotten some.
+    /// Whether there is room for more names, after a step of `events` events has forgotten some.
     pub(super) fn check_names(&self, more: usize, events: usize) -> Result<()> {
         if more == 0 {
             return Ok(());
@@ -130,7 +130,7 @@ impl Step<'_> {
         }
     }
 
-    /// Who has a name, or had it last; `done` ends in this step.
+    /// The event that has a name, or had it last; `done` ends in this step.
     pub(super) fn holder_of(&self, name: &[u8], done: Option<Receipt>) -> Option<Holder> {
         let NameEntry { id, until } = *self.contents.names.get(name)?;
         let stored = self.contents.events.get(&id);
@@ -146,7 +146,7 @@ impl Step<'_> {
         }
     }
 
-    /// Adds an event where it belongs.
+    /// Adds an event in the phase that it belongs to.
     pub(super) fn add(
         &mut self,
         id: EventId,
@@ -177,7 +177,7 @@ impl Step<'_> {
         self.contents.add(id, head, body.into(), phase);
     }
 
-    /// The names whose time is over, as many as a step that adds this number of events forgets.
+    /// The names whose time is over, as many as a step that adds `events` events forgets.
     pub(super) fn names_over(&self, events: usize) -> impl Iterator<Item = &Arc<[u8]>> {
         let over = self.contents.forget.iter().take_while(|(until, _)| *until <= self.now);
         over.take(FORGOTTEN_MAX.max(2 * events)).map(|(_, name)| name)
@@ -191,7 +191,7 @@ impl Step<'_> {
         }
     }
 
-    /// When the first event or tick is due that was not when a step looked last.
+    /// The time of the first event or tick that was not yet due at the last receive.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let event = self.contents.scheduled.first().map(|(at, _)| *at);
         event.into_iter().chain(self.contents.ticks.first().map(|(at, _)| *at)).min()

@@ -49,7 +49,7 @@ impl State {
 }
 
 impl Step<'_> {
-    /// Removes an event. What comes next in its lane is ready later than all that the same call removes.
+    /// Removes an event. The next event of its lane is ready later than all events that the same call removes.
     pub(super) fn purge(&mut self, id: EventId) {
         let head = self.contents.events[&id].head.clone();
         self.contents.remove(id);

@@ -1,5 +1,5 @@
-//! How events are received: those that are due are made ready, those whose lease ran out are tried again, and those that
-//! are ready are leased.
+//! How events are received: due events are made ready, events whose lease has expired are retried, and ready events are
+//! leased.
 
 use super::bucket::Bucket;
 use super::contents::{Phase, Stored};
@@ -46,7 +46,7 @@ impl State {
         let waits_for_rate = ready > 0 && step.has_room() && !may_deliver;
         let next_in = match is_more || ready > 0 && may_deliver {
             true => Some(0),
-            // The step's time may be ahead of the clock by which others wait.
+            // The step's time may be ahead of the clock by which consumers wait.
             false => alarm.map(|alarm| alarm.saturating_sub(context.now())),
         };
         step.freed = step.freed.min(ready);
@@ -58,7 +58,7 @@ impl State {
 }
 
 impl Step<'_> {
-    /// Once the clock was set back, all schedules are looked at that are for later, and the bucket fills from now on.
+    /// After the clock was set back, all schedules that are due later are checked, and the bucket fills from now on.
     pub(super) fn mend_clock(&mut self) {
         if !std::mem::take(&mut self.is_set_back) {
             return;
@@ -80,18 +80,18 @@ impl Step<'_> {
         }
     }
 
-    /// Whether what is ready may be delivered.
+    /// Whether ready events may be delivered.
     pub(super) fn may_deliver(&self) -> bool {
         let rate_left = self.contents.rate_left(self.now);
         self.has_room() && rate_left.is_none_or(|(tokens, _)| tokens > 0)
     }
 
-    /// The same, but for the rate.
+    /// The same, apart from the rate.
     pub(super) fn has_room(&self) -> bool {
         !self.contents.root.config.paused && self.contents.leases_left() > 0
     }
 
-    /// Makes ready what is due, or was at a time; whether there may be more.
+    /// Makes events ready that are due by this time; returns whether there may be more.
     pub(super) fn promote(&mut self, upto: Timestamp) -> bool {
         let due = due_of(&self.contents.scheduled, upto, DUE_MAX);
         for (at, id) in &due {
@@ -102,7 +102,7 @@ impl Step<'_> {
         due.len() == DUE_MAX
     }
 
-    /// Tries those again whose lease ran out, or gives them up; whether there may be more.
+    /// Retries events whose lease has expired, or makes them dead letters; returns whether there may be more.
     pub(super) fn recover(&mut self, chance: &mut Chance) -> bool {
         let late = due_of(&self.contents.leased, self.now, LATE_MAX);
         for (_, id) in &late {
@@ -113,7 +113,7 @@ impl Step<'_> {
             }
             delivery.has_run_out = true;
             if std::mem::take(&mut delivery.is_unbegun) {
-                // Its receiver ended of something else.
+                // Its receiver died of another cause.
                 delivery.counts.attempts -= 1;
                 self.contents.set_delivery(*id, delivery);
                 self.make_ready(*id, self.now);
@@ -136,7 +136,7 @@ impl Step<'_> {
         late.len() == LATE_MAX
     }
 
-    /// Makes ready what is to be tried again; whether there may be more.
+    /// Makes events ready whose retry is due; returns whether there may be more.
     pub(super) fn retry(&mut self) -> bool {
         let due = due_of(&self.contents.retry, self.now, DUE_MAX);
         for (at, id) in &due {
@@ -145,7 +145,8 @@ impl Step<'_> {
         due.len() == DUE_MAX
     }
 
-    /// Leases up to `max` events that are ready; drops those that have expired. What was delivered once does not.
+    /// Leases up to `max` ready events; drops those that have expired. An event that has been delivered once does not
+    /// expire.
     pub(super) fn take(
         &mut self,
         max: usize,
@@ -160,7 +161,7 @@ impl Step<'_> {
         let config = self.contents.root.config.clone();
         let is_suspect = |delivery: &Delivery| config.is_suspect(delivery.counts.crashes);
         let mut is_full = false;
-        // Those that were behind one of their key that is dropped here come last.
+        // Events that were behind one that is dropped here come last.
         let (mut dropped, mut freed) = (0, Vec::new());
         loop {
             let ready = self.contents.ready.iter().take(if dropped == 0 { usize::MAX } else { 0 });
@@ -204,13 +205,13 @@ impl Step<'_> {
         Ok(events)
     }
 
-    /// When to look again at the soonest, if no step says so before.
+    /// The earliest time to check again, if no step gives notice before.
     pub(super) fn next_alarm(&self) -> Option<Timestamp> {
         let contents = &self.contents;
         let is_paused = contents.root.config.paused;
         let waits_for_leases = is_paused || contents.leases_left() == 0;
         let waits = [&contents.scheduled, &contents.retry];
-        // Time passes for schedules in any case.
+        // Schedules advance in any case.
         let waits = waits.into_iter().filter(|_| !waits_for_leases).chain([&contents.leased]);
         let waits = waits.filter_map(|order| Some(order.first()?.0));
         let alarm = waits.chain(contents.ticks.first().map(|(at, _)| *at)).min();

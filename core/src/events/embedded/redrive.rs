@@ -31,14 +31,15 @@ impl State {
 }
 
 impl Step<'_> {
-    /// A dead letter is an event again that waits for its first delivery, now or until a time to come: behind the others
-    /// of its key, as its order is over, without its name, and for ever, as it has been received in time.
+    /// Turns a dead letter into an event that waits for its first delivery, now or at a later time. It comes behind the
+    /// others of its key, as its old place is gone, without its name, and does not expire, as it has been received
+    /// once.
     pub(super) fn redrive(&mut self, id: EventId, fire_at_us: Timestamp) {
         let head = self.contents.events[&id].head.clone();
         let mut delivery = self.delivery_of(id);
         let redriven = delivery.counts.redriven.saturating_add(1);
         delivery.counts = Attempts { redriven, ..Attempts::default() };
-        // No late end of an earlier delivery counts.
+        // A late end of an earlier delivery does not count.
         (delivery.is_settled, delivery.reason) = (true, None);
         (delivery.is_cancelled, delivery.has_run_out) = (false, false);
         self.contents.set_delivery(id, delivery);
@@ -47,7 +48,7 @@ impl Step<'_> {
         if head.expires_at_us > 0 || waits {
             self.contents.set_times(id, fire_at_us, 0);
         }
-        // Events of its key may be on their way that come before it.
+        // Events of its key that come before it may be in transit.
         let phase = match self.contents.transfer.is_some() || waits {
             true => Phase::Scheduled(fire_at_us),
             false => self.due(&head, self.now),

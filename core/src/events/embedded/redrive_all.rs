@@ -6,7 +6,7 @@ use crate::events::partition::Partition;
 use crate::events::redrive_all::{RedriveRange, RedrivenAll};
 use crate::events::walk::Span;
 use crate::step::StepContext;
-/// Among how many dead letters a step looks for those that fit.
+/// How many dead letters a step searches for those that match.
 pub(super) const LOOKED_MAX: usize = 1_000;
 
 impl State {

@@ -1,4 +1,4 @@
-//! How events get another time.
+//! How events are rescheduled.
 
 use super::contents::Phase;
 use super::{State, Step};

@@ -23,7 +23,7 @@ use crate::events::vslot::vslot_of;
 use crate::step::time::{is_set_back, steady};
 use crate::step::{StepContext, Timestamp};
 
-/// How many bytes of a batch are enough.
+/// A batch with more bytes than this gets no further event.
 pub(super) const BATCH_BYTES: usize = 1 << 20;
 
 impl State {
@@ -57,7 +57,7 @@ impl State {
         let transfer = Transfer::Leaving { ranges: leaving, left_at: now, sent: 0, out: None };
         contents.set_transfer(Some(transfer));
         std::mem::take(&mut contents.changes).record(context);
-        // All that wait look again, and find the other partition.
+        // All waiting processes check again, and find the other partition.
         context.wake(|| partition.topic(), WAKE_ALL);
         Ok(Some(contents.left(now)))
     }
@@ -98,7 +98,7 @@ impl State {
         {
             contents.set_bucket(Bucket { tokens, at: left.at });
         }
-        // One that was emptied before was not told since.
+        // A partition that was emptied has not been configured since.
         let (revision, config) = match root.revision < revision {
             true => (revision, config),
             false => (root.revision, root.config),
@@ -198,7 +198,7 @@ impl State {
         }
         step.contents.set_transfer(None);
         if is_last {
-            // Nobody who knows an older map makes it again.
+            // The generation stays, so that a client with an older map does not create the partition again.
             let generation = partition.generation;
             step.contents.set_root(Root { generation, ..Root::default() });
         }
@@ -231,19 +231,20 @@ impl State {
     }
 }
 
-/// The time of a step on a partition with this clock, which does not go back unless it was far ahead; and whether it was.
+/// The time of a step on a partition with this clock, and whether the clock was far ahead: only then does the time go
+/// back.
 pub(super) fn time_of_step(clock: Timestamp, now: Timestamp) -> (Timestamp, bool) {
     (steady(clock, now), is_set_back(clock, now))
 }
 
 impl Contents {
     fn left(&self, at: Timestamp) -> Left {
-        // Nothing is delivered meanwhile, so this stays the same.
+        // Nothing is delivered during a move, so this value does not change.
         let tokens = (self.root.config.rate > 0).then(|| self.tokens(at));
         Left { at, tokens }
     }
 
-    /// The next batch of what is leaving, or what is wanted of that.
+    /// The next batch of leaving items, or the wanted ones of them.
     fn next_outgoing(&self, number: u64, ranges: &[Range], wanted: Option<&[Wanted]>) -> Outgoing {
         let mut out = Outgoing { number, ..Outgoing::default() };
         for wanted in wanted.into_iter().flatten() {
@@ -255,7 +256,7 @@ impl Contents {
                     None => {}
                 },
                 Wanted::Schedule(id) => {
-                    // With its last event, which its next tick may replace.
+                    // With the schedule's last event, which its next tick may replace.
                     let Some(schedule) = self.schedules.get(id) else { continue };
                     out.ids
                         .extend(self.events.contains_key(&schedule.last).then_some(schedule.last));
@@ -267,7 +268,7 @@ impl Contents {
             return out;
         }
         let is_leaving = |id: &&EventId| contains(ranges, id.vslot());
-        // Those of a lane in its order, as removing them is cheap then.
+        // The events of a lane in its order, in which removing them is cheap.
         let behind = self.lanes.values().map(|lane| &lane.behind);
         let behind = behind.filter(|behind| behind.front().as_ref().is_some_and(is_leaving));
         let others = self.events.iter().filter(|(_, stored)| stored.phase != Phase::Behind);
@@ -293,8 +294,8 @@ impl Contents {
         out
     }
 
-    /// The batch that is still here, of those that the other partition has, up to this number. Refused if it has more by
-    /// now.
+    /// The batch that is still here although the other partition has it, which has the batches up to this number.
+    /// Refused if it has more by now.
     pub(super) fn doubled(&self, partition: &Partition, has: u64) -> Result<Option<&Outgoing>> {
         let Root { generation, .. } = self.root;
         match &self.transfer {
@@ -310,7 +311,7 @@ impl Contents {
         }
     }
 
-    /// Takes what another partition has, too, from the statistics of this one.
+    /// Subtracts the items that another partition has too from the statistics of this one.
     pub(super) fn discount(&self, out: &Outgoing, stats: &mut Stats) {
         for id in &out.ids {
             let Some(stored) = self.events.get(id) else { continue };
@@ -373,7 +374,8 @@ impl Contents {
         Ok(Batch { number: out.number, is_over: false, moved })
     }
 
-    /// Removes what the other partition has. Nothing of its keys is delivered here any more, so no lane moves up.
+    /// Removes the items that the other partition has. Events of their keys are not delivered here any more, so no lane
+    /// moves up.
     fn drop_outgoing(&mut self, out: &Outgoing) {
         for id in &out.ids {
             let Some(stored) = self.events.get(id) else { continue };
@@ -394,14 +396,14 @@ impl Contents {
         }
     }
 
-    /// Adds what comes from the other partition. What waits becomes due in the order of its time, as if it had been
+    /// Adds an item from the other partition. A waiting event becomes due in the order of its time, as if it had been
     /// published here.
     fn enter_moved(&mut self, Moved { id, what }: Moved, now: Timestamp) -> Result<()> {
-        let corrupt = || Error::new(ErrorKind::Corrupt, "what moves does not decode");
+        let corrupt = || Error::new(ErrorKind::Corrupt, "a moved item does not decode");
         let event = match what {
             What::Schedule(MovedSchedule { id, look_at, record, template }) => {
                 let record = ScheduleRecord::unpack(&record).ok_or_else(corrupt)?;
-                // One that was changed last by a clock that was far ahead is looked at again.
+                // A schedule whose last change was by a clock that was far ahead is checked again.
                 let look_at = if record.is_ahead(now) { look_at.min(now) } else { look_at };
                 let look_at = Some(look_at).filter(|look_at| *look_at > 0);
                 self.set_schedule(&id, Some((record, look_at)));

@@ -18,26 +18,26 @@ use crate::events::vslot::vslot_of;
 use crate::events::{Published, Status};
 use crate::step::{StepContext, Timestamp};
 
-/// How many schedules a receive looks at, and after how many events of ticks it looks at no other one.
+/// How many schedules a receive checks, and after how many events of ticks it checks no other one.
 pub(super) const TICKS_MAX: usize = 100;
 
 /// The schedules of a page.
 pub(super) const SCHEDULES_A_PAGE: usize = 100;
 
-/// In how many microseconds a schedule is looked at again whose ticks are used up, if no client adds more.
+/// In how many microseconds a schedule without further ticks is checked again, if no client adds more.
 pub(super) const REFILL_AGAIN: u64 = 5_000_000;
 
-/// With fewer ticks than the first a schedule needs more; with fewer than the second only if they do not reach as many
-/// microseconds ahead as the third says.
+/// A schedule needs more ticks if it has fewer than the first; or fewer than the second, if they do not reach as many
+/// microseconds ahead as the third.
 pub(super) const TICKS_LEFT_MIN: usize = 2;
 pub(super) const TICKS_LEFT_ENOUGH: usize = 32;
 pub(super) const REACH_MIN: u64 = 1_800_000_000;
 
-/// What a receive did with the ticks that were due.
+/// The result of a receive for the ticks that were due.
 pub(super) struct Ticked {
     /// The schedules that need more ticks.
     pub(super) refills: Vec<Arc<str>>,
-    /// Up to when they were looked at, if there may be more.
+    /// Up to when schedules were checked, if there may be more.
     pub(super) upto: Option<Timestamp>,
 }
 
@@ -70,7 +70,7 @@ impl State {
             if before.fired_upto_us == 0 && (template.is_some() || has_come) {
                 record.fired_from_us = 0;
             }
-            // What has fired here does not fire again.
+            // A tick that has fired here does not fire again.
             record.ticks.retain(|tick| *tick > before.passed_us);
         }
         let first = record.ticks.first().copied();
@@ -133,7 +133,7 @@ impl State {
         context: &StepContext<'_>,
     ) -> Result<SchedulesRead> {
         let step = self.begin(partition, context)?;
-        // Ids follow an `=`, as the first page is behind `0`.
+        // Cursors are ids after an `=`; that of the first page is `0`.
         let after = after.strip_prefix(b"=").and_then(|after| std::str::from_utf8(after).ok());
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut ids = step.contents.schedules.range::<str, _>((from, Bound::Unbounded));
@@ -145,7 +145,7 @@ impl State {
 }
 
 impl Step<'_> {
-    /// Makes events of the ticks that are due.
+    /// Turns due ticks into events.
     pub(super) fn tick(&mut self) -> Ticked {
         let due = self.contents.ticks.iter().take_while(|(at, _)| *at <= self.now);
         let due: Vec<_> = due.take(TICKS_MAX).cloned().collect();
@@ -160,7 +160,7 @@ impl Step<'_> {
             let fired = self.fire(id, &mut schedule, false);
             let (look_at, needs_ticks) = match (fired, coming) {
                 (None, _) => (Some(again), true),
-                // Nothing has come yet, as its ticks are those of a clock that was ahead.
+                // No tick is due yet, as they were computed by a clock that was ahead.
                 (_, Some(first)) if schedule.is_ahead(self.now) => (Some(first.min(again)), true),
                 _ => (schedule.ticks.first().copied(), self.is_running_out(&schedule)),
             };
@@ -174,7 +174,7 @@ impl Step<'_> {
         Ticked { refills, upto: last.map(|(at, _)| *at) }
     }
 
-    /// A schedule as it is now, if it is there.
+    /// The current state of a schedule, if it exists.
     fn schedule(&self, id: &str) -> Option<ScheduleRecord> {
         Some(self.contents.schedules.get(id)?.clone().at(self.now))
     }
@@ -188,9 +188,9 @@ impl Step<'_> {
         (before + 1).max(self.now)
     }
 
-    /// Makes events of the ticks of a schedule that have come, and takes these from it; returns how many. Of one whose
-    /// ticks have all come nothing is made, and nothing returned, unless no others follow or `is_whole`: a later one
-    /// may have come too, which replaces them. What they replace is removed even so.
+    /// Turns the due ticks of a schedule into events, and removes them from it; returns how many events. If all ticks
+    /// are due, it makes none and returns `None`, unless no others follow or `is_whole`: a later tick, which would
+    /// replace them, may be due too. An event that they replace is removed in any case.
     fn fire(
         &mut self,
         id: &Arc<str>,
@@ -232,7 +232,7 @@ impl Step<'_> {
         Some(made)
     }
 
-    /// Adds an event of a schedule, which is promoted in its place by who receives.
+    /// Adds an event of a schedule, which a receive makes ready in its order.
     fn occur(&mut self, id: &Arc<str>, schedule: &ScheduleRecord, at: Timestamp) -> EventId {
         let body = self.contents.templates[id].body.clone();
         let root = &self.contents.root;
@@ -254,7 +254,7 @@ impl Step<'_> {
         event
     }
 
-    /// Removes an event of a schedule that nobody has received; whether it did.
+    /// Removes an event of a schedule if no consumer has received it; returns whether it did.
     fn replace(&mut self, event: EventId) -> bool {
         let stored = self.contents.events.get(&event);
         let is_waiting = stored.is_some_and(|stored| stored.delivery.is_none());
@@ -264,7 +264,7 @@ impl Step<'_> {
         is_waiting
     }
 
-    /// Whether a client is to compute more ticks.
+    /// Whether a client has to compute more ticks.
     fn is_running_out(&self, schedule: &ScheduleRecord) -> bool {
         let left = schedule.ticks.len();
         let reach = schedule.ticks.last().copied().unwrap_or_default();
@@ -274,7 +274,7 @@ impl Step<'_> {
 }
 
 impl Contents {
-    /// Changes a schedule and when it is looked at, or removes it.
+    /// Changes a schedule and when it is checked, or removes it.
     pub(super) fn set_schedule(
         &mut self,
         id: &Arc<str>,

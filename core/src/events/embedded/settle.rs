@@ -44,7 +44,7 @@ impl Step<'_> {
             return Settled::Lost;
         }
         if !matches!(phase, Phase::Leased(_)) {
-            // The same end, sent again; or the event has failed already as its lease ran out.
+            // The same end, sent again; or the event has already failed because its lease expired.
             if *end != End::Done {
                 return Settled::Ended;
             }

@@ -1,4 +1,4 @@
-//! The events of a state by time, and those of them that a step of a call over all partitions works on.
+//! The events of a state by time, and those that a step of a call on all partitions processes.
 
 use std::ops::Bound;
 
@@ -14,7 +14,7 @@ use crate::events::walk::Span;
 use crate::step::Timestamp;
 use crate::step::reply::Refusal;
 impl Step<'_> {
-    /// Refuses a partition from which a part is on its way, or to which.
+    /// Refuses a partition that is giving a part away, or getting one.
     pub(super) fn check_complete(&self) -> Result<()> {
         match self.contents.transfer {
             Some(_) => Err(Refusal::Moving.error("a part of the key space is on its way")),
@@ -22,8 +22,8 @@ impl Step<'_> {
         }
     }
 
-    /// Of the next `most` events those that a step of a call works on, and the last one that was looked at if there are
-    /// more; as in `span.lua`.
+    /// The events among the next `most` that a step processes, and the last one examined if there are more; as in
+    /// `span.lua`.
     pub(super) fn chosen(
         &self,
         order: &Order,
@@ -48,7 +48,7 @@ impl Step<'_> {
 }
 
 impl Contents {
-    /// The events of a state by time; nothing for those that are behind another one.
+    /// The events of a state by time; `None` for those that are behind another one.
     pub(super) fn in_state(&self, state: EventState) -> Option<&Order> {
         Some(match state {
             EventState::Scheduled => &self.scheduled,
@@ -61,7 +61,7 @@ impl Contents {
         })
     }
 
-    /// An event, whose body is added to the bytes if it is long.
+    /// An event; adds the size of its body to `bytes` if it is long.
     pub(super) fn event(&self, id: EventId, stored: &Stored, bytes: &mut usize) -> Result<Event> {
         *bytes += if stored.head.is(flag::LONG) { stored.body.len() } else { 0 };
         let delivery = stored.delivery.as_deref().cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Contents {
     }
 }
 
-/// The events of an order behind one position and up to another one.
+/// The events of an order after one position and up to another one.
 pub(super) fn between(
     order: &Order,
     after: Option<EventPosition>,
@@ -77,7 +77,7 @@ pub(super) fn between(
 ) -> impl Iterator<Item = (Timestamp, EventId)> {
     let pair = |position: EventPosition| (position.state_at_us, position.id);
     let from = after.map_or(Bound::Unbounded, |after| Bound::Excluded(pair(after)));
-    // A range whose end is before its start is none.
+    // A range whose end is before its start is empty.
     let is_empty = after.zip(upto).is_some_and(|(after, upto)| upto <= after);
     let to = upto.filter(|_| !is_empty);
     let to = to.map_or(Bound::Unbounded, |upto| Bound::Included(pair(upto)));

@@ -1,4 +1,4 @@
-//! What is told of a partition.
+//! The statistics of a partition.
 
 use super::State;
 use super::contents::Transfer;

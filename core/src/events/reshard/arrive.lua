@@ -1,16 +1,16 @@
--- Arrive: the partition gets a part of the key space, and delivers nothing until all of it is there.
+-- Arrive: the partition gets a part of the key space, and delivers nothing until all of it has arrived.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  of the change, the same for both partitions
 -- ARGV[2] ranges      that the partition owns from now on
--- ARGV[3] left_at     when the other partition gave them away, by its clock: nothing gets an earlier time here
+-- ARGV[3] left_at     when the other partition gave the part away, by its clock: no earlier time is used here
 -- ARGV[4] revision    of the configuration, which counts if the partition's own is older
 -- ARGV[5] config      as in CONFIG
--- ARGV[6] before      0 for a partition that is never made here, 2 for one that owned nothing before: then what owns
---                     something is of an earlier queue; 1 for any other
--- ARGV[7] tokens      what was in the bucket of the other partition when it left, -1 without a rate: one that owned
---                     nothing begins with that, as a full one would let through more than the rate
--- Returns 1 if it arrives by this step, 0 if it has before.
+-- ARGV[6] before      0 for a partition that is never created here, 2 for one that owned nothing before: if it owns
+--                     something, it belongs to an earlier queue; 1 for any other
+-- ARGV[7] tokens      in the bucket of the other partition when the part left, -1 without a rate: one that owned
+--                     nothing begins with them, as a full bucket would let through more than the rate
+-- Returns 1 if this step made the change, 0 if an earlier one did.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, is_there = look()
@@ -35,11 +35,11 @@ if not is_there or owned == '' then
   redis.call('HDEL', ROOT, 'tokens', 'tokens_at')
   if ARGV[7] ~= '-1' then redis.call('HSET', ROOT, 'tokens', ARGV[7], 'tokens_at', ARGV[3]) end
 end
--- One that was emptied before was not told since.
+-- A partition that was emptied has not been configured since.
 if not is_there or tonumber(revision) < tonumber(ARGV[4]) then
   redis.call('HSET', ROOT, 'revision', ARGV[4], 'config', ARGV[5])
 end
--- One that was emptied before is about to be forgotten.
+-- A partition that was emptied is about to expire.
 redis.call('PERSIST', ROOT)
 for i = 0, 1 do
   redis.pcall('PEXPIRE', ROOT .. ':ops:' .. i, OPS_KEPT)

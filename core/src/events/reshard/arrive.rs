@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Gives a partition a part of the key space, and makes the partition if it does not exist. It delivers nothing until
-/// all events of that part are there, and its generation is that of the change.
+/// Gives a partition a part of the key space, and creates the partition if it does not exist. It delivers nothing until
+/// all events of that part have arrived. Its generation becomes that of the change.
 #[derive(Clone, Debug)]
 pub struct Arrive {
     partition: Partition,
@@ -19,23 +19,23 @@ pub struct Arrive {
     pub(in crate::events) revision: u64,
     pub(in crate::events) config: Config,
     pub(in crate::events) before: Before,
-    /// Of any partition but 0.
+    /// For any partition but 0.
     pub(in crate::events) place: Option<Place>,
 }
 
-/// What the partition was before.
+/// The state of the partition before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::events) enum Before {
-    /// Partition 0, which a queue begins with: of a queue that has been deleted it is not made again.
+    /// Partition 0, with which a queue begins: it is not created again for a deleted queue.
     Root,
     /// It owned something.
     Owner,
-    /// It owned nothing: what is there and owns something is of an earlier queue.
+    /// It owned nothing: an existing partition that owns something belongs to an earlier queue.
     Nothing,
 }
 
 impl Arrive {
-    /// The partition of this number owns what the map says, which another one has left.
+    /// The partition with this number gets the ranges of the map, some of which another one has left.
     pub(in crate::events) fn new(
         name: &[u8],
         map: &Map,
@@ -65,7 +65,7 @@ impl Operation for Arrive {
         partition,
         ["../../step/commands.lua", "../partition.lua", "../look.lua", "arrive.lua"]
     );
-    /// Whether it arrives by this step, and not by one before.
+    /// Whether this step, and not an earlier one, made the change.
     type Output = bool;
     const IDEMPOTENT: bool = true;
 

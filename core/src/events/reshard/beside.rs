@@ -1,6 +1,5 @@
-//! Calls that go over all partitions, with steps of a reshard before them and between any two of their own: each history
-//! does a number of its steps before the call, and a number between any two steps of it.
-//! `tests/tests/all/events_walks.rs` has the same on Redis.
+//! Calls on all partitions during a reshard: each history does a number of steps of the reshard before the call, and a
+//! number between any two steps of the call. `tests/tests/all/events_walks.rs` has the same on Redis.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -22,10 +21,10 @@ use crate::runtime::clock::ManualClock;
 const BEGAN: u64 = 1_790_000_000_000_000;
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// From how many partitions to how many.
+/// The number of partitions before and after.
 const CHANGES: [(u16, usize); 3] = [(1, 3), (3, 1), (2, 5)];
 
-/// How many steps of a reshard come between two steps of a call; with none its caller has died.
+/// How many steps of a reshard come between two steps of a call; 0 means that its caller has died.
 const PACES: [usize; 3] = [0, 1, 3];
 
 fn poll<T>(future: &mut Pin<Box<impl Future<Output = T> + ?Sized>>) -> Option<T> {
@@ -46,13 +45,13 @@ fn finish<T>(call: impl Future<Output = T>) -> T {
 
 type Driver = Pin<Box<dyn Future<Output = ()>>>;
 
-/// A queue, and a reshard of it that goes on while calls do.
+/// A queue, and a reshard of it that runs beside the calls.
 struct World {
     queue: EventQueue<Simulated>,
     clock: Arc<ManualClock>,
     driver: Option<Driver>,
     pace: usize,
-    /// A delivery that was taken over, and the one that did that.
+    /// A delivery, and the later one that replaced it.
     held: std::cell::Cell<Option<(Receipt, Receipt)>>,
 }
 
@@ -66,8 +65,8 @@ impl World {
         world
     }
 
-    /// Begins a reshard, which does `before` steps now and `pace` steps between any two of the calls. Whether it is
-    /// under way.
+    /// Begins a reshard, which does `before` steps now and `pace` steps between any two steps of the calls. Returns
+    /// whether it is still running.
     fn reshard(&mut self, partitions: usize, before: usize, pace: usize) -> bool {
         let queue = self.queue.clone();
         let call = async move { queue.reshard(partitions).await.expect("it is resharded") };
@@ -98,7 +97,7 @@ impl World {
         panic!("a call does not end");
     }
 
-    /// Ends the reshard, also that of a caller who has died.
+    /// Completes the reshard, even if its caller has died.
     fn settle(&mut self, partitions: usize) {
         self.driver = None;
         finish(self.queue.reshard(partitions)).expect("it is resharded");
@@ -151,7 +150,7 @@ fn config() -> Config {
     config
 }
 
-/// Runs a history for each number of steps that a reshard does before it, from the first to the last one.
+/// Runs a history for each number of steps that a reshard does before it, from none to all.
 fn histories(check: impl Fn(&mut World, usize), fill: impl Fn(&World)) -> u32 {
     let mut count = 0;
     for (from, to) in CHANGES {
@@ -264,7 +263,7 @@ fn dead_letters_are_redriven_once() {
     histories(check, |world| drop(world.fill(EventState::Dead, 40)));
 }
 
-/// The same with more events than a step or a batch takes, of which some die again while the call runs.
+/// The same with more events than a step or a batch takes, some of which die again while the call runs.
 #[test]
 fn many_dead_letters_are_redriven_once_although_some_die_again() {
     const COUNT: usize = 2_100;
@@ -345,8 +344,8 @@ fn schedules_are_listed_once_and_synced() {
     });
 }
 
-/// A delivery that was taken over publishes what follows from it in other partitions; the one that took it over does
-/// so again while these go.
+/// A delivery that has been replaced publishes follow-up events in other partitions; the one that replaced it does so
+/// too while these move.
 #[test]
 fn follow_up_events_are_added_once() {
     let check = |world: &mut World, to| {

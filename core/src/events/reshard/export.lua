@@ -1,26 +1,26 @@
--- Export: the next batch of what a partition gives away. It stays here until the other partition has it.
+-- Export: the next batch of the part that a partition gives away. It stays here until the other partition has it.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  of the change
 -- ARGV[2] taken       number of the batch that the other partition has, which is removed; 0 for none
--- ARGV[3] max         about how many events; 0 for those alone that are asked for
--- ARGV[4…]            what is asked for: ids behind a #, names behind a =, schedules behind a @
--- Returns {number of the batch, 0 for none; 1 if nothing is left, and then the number is that of the last one}, and of each thing in it seven strings: its state as
--- in fetch.lua and the time of that; until when its name is remembered (0 while it has it, -1 for none); and what
--- return_event() says. Of a name whose event has ended: `name`, until when it is remembered, nothing, the event's id, the
--- name, nothing, nothing. Of a schedule: `schedule`, when it is looked at (0 for never), nothing, the id of its last
--- event, its id, itself as in SCHEDULE, its template.
+-- ARGV[3] max         about how many events; 0 for the requested items only
+-- ARGV[4…]            the requested items: ids after a #, names after a =, schedules after a @
+-- Returns {number of the batch, 0 for none; 1 if nothing is left, in which case the number is that of the last batch},
+-- and for each item seven strings. For an event: its state as in fetch.lua and the time of that; until when its name is
+-- remembered (0 while it has it, -1 for none); and the values of return_event(). For a name whose event has ended:
+-- `name`, until when it is remembered, empty, the event's id, the name, empty, empty. For a schedule: `schedule`, when
+-- it is checked (0 for never), empty, the id of its last event, its id, itself as in SCHEDULE, its template.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
--- By the numbers of states; 2 is behind another event.
+-- By the numbers of states; 2 means behind another event.
 local PLACES = {[1] = SCHEDULED, [3] = READY, [4] = LEASED, [5] = RETRY, [6] = DEAD, [7] = DONE}
 local BEHIND = 2
--- How many pages a step looks at.
+-- How many pages a step scans.
 local PAGES_MAX = 50
--- The hashes that are looked through one after the other: where the part of the key space stands, in ids of events, in
--- what a name holds, and in a schedule; and what comes next.
+-- The hashes that are scanned one after the other: the offset of the part of the key space, in the ids of events, in
+-- the values of names, and in schedules; and the next hash.
 local HASHES = {events = {EVENTS, 11, 'names'}, names = {NAMES, 11, 'schedules'}, schedules = {SCHEDULES, 47, 'done'}}
--- Where the id of its last event stands in a schedule.
+-- The offset of the id of its last event in a schedule.
 local LAST_EVENT = 35
 
 local failure = begin()
@@ -37,7 +37,7 @@ for from, to in string.gmatch(leaving, '(%x+)-(%x+)') do
   bounds[#bounds + 1], bounds[#bounds + 2] = tonumber(from, 16), tonumber(to, 16)
 end
 
--- Whether something leaves whose part of the key space is in these bytes, from there on.
+-- Whether an item leaves, whose part of the key space is in these bytes at `from`.
 local function is_leaving(bytes, from)
   local vslot = struct.unpack('>I2', bytes, from)
   for i = 1, #bounds, 2 do
@@ -46,7 +46,7 @@ local function is_leaving(bytes, from)
   return false
 end
 
--- Removes what the other partition has: returns an error.
+-- Removes the items that the other partition has; returns an error.
 local function drop(ids, names, schedules)
   local failure, heads = read_fields(EVENTS, ids)
   if failure then return failure end
@@ -61,7 +61,7 @@ local function drop(ids, names, schedules)
       gather('HDEL', STATE, id)
       if flag(string.byte(head, 2), LONG) then gather('HDEL', BODIES, id) end
       if flag(string.byte(head, 2), KEYED) then
-        -- Nothing of the key is delivered here any more, so its lane has no meaning.
+        -- Events of the key are not delivered here any more, so its lane has no meaning.
         local key = key_of(head)
         local failure, length = read('LLEN', LANE .. key)
         if failure then return failure end
@@ -93,7 +93,7 @@ local function drop(ids, names, schedules)
   end
 end
 
--- Returns events by their ids, as far as they fit: an error, and how many do.
+-- Appends events to the reply, by their ids, as many as fit; returns an error, and how many do.
 local function return_all(ids)
   if #ids == 0 then return nil, 0 end
   local failure, heads, states = records_of(ids)
@@ -129,7 +129,7 @@ local function return_all(ids)
   return nil, #ids
 end
 
--- Returns names of events that have ended: an error.
+-- Appends names of events that have ended to the reply; returns an error.
 local function return_names(names)
   for _, name in ipairs(names) do
     local failure, owner = read('HGET', NAMES, name)
@@ -144,7 +144,7 @@ local function return_names(names)
   end
 end
 
--- Returns schedules: an error.
+-- Appends schedules to the reply; returns an error.
 local function return_schedules(schedules)
   for _, id in ipairs(schedules) do
     local failure, record = read('HGET', SCHEDULES, id)
@@ -162,7 +162,7 @@ local function return_schedules(schedules)
   end
 end
 
--- What is asked for and is here: or first an error.
+-- The requested items that are here; or an error as the first value.
 local function asked()
   local ids, names, schedules = {}, {}, {}
   for i = 4, #ARGV do
@@ -173,7 +173,7 @@ local function asked()
       if failure then return failure end
       id = owner
     elseif what == '@' then
-      -- With its last event, which its next tick may replace.
+      -- With the schedule's last event, which its next tick may replace.
       local failure, record = read('HGET', SCHEDULES, value)
       if failure then return failure end
       id = record and string.sub(record, LAST_EVENT, LAST_EVENT + 11)
@@ -191,8 +191,8 @@ local function asked()
   return nil, ids, names, schedules
 end
 
--- The next ones of the hash that the cursor is in: or first an error. What is found in a hash is looked for in it once
--- more, until nothing is: a cursor means nothing to a server that has taken over meanwhile.
+-- The next items of the hash that the cursor is in; or an error as the first value. A hash in which a scan has found
+-- items is scanned once more, until nothing is found: a cursor has no meaning on a server that has taken over since.
 local function scan()
   for _ = 1, PAGES_MAX do
     local what, at, has_found = string.match(cursor, '(%a+) (%d+)(%*?)')
@@ -243,7 +243,7 @@ end
 if failure then return failure end
 local failure, count = return_all(ids)
 if failure then return failure end
--- The rest of a page is found again.
+-- The rest of the page is found again by the next step.
 if count < #ids and page then cursor = page end
 for i = #ids, count + 1, -1 do
   ids[i] = nil

@@ -1,4 +1,4 @@
-//! Export: the next batch of what a partition gives away.
+//! Export: the next batch of a part that a partition gives away.
 
 use std::sync::Arc;
 
@@ -13,34 +13,34 @@ use crate::step::{Invocation, Operation, StepContext, head};
 /// About how many events a batch has.
 pub(in crate::events) const BATCH_EVENTS: usize = 500;
 
-/// More than any batch has: a page of a small hash is all of it.
+/// More than any batch has: a page of a small hash contains the whole hash.
 const BATCH_EVENTS_MAX: usize = 10_000;
 
-/// Reads the next batch of what a partition gives away. The batch stays there until the partition is told that the
-/// other one has it.
+/// Reads the next batch of the part that a partition gives away. The batch stays there until the partition is told that
+/// the other one has it.
 #[derive(Clone, Debug)]
 pub struct Export {
     partition: Partition,
     /// The number of the batch that the other partition has.
     pub(in crate::events) taken: u64,
-    /// Only this, if it is anything.
+    /// Only these items, if it is set.
     pub(in crate::events) wanted: Option<Vec<Wanted>>,
 }
 
-/// What somebody needs who works on the other partition.
+/// An item that a client needs for a step on the other partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::events) enum Wanted {
     Event(EventId),
-    /// The key and the deduplication id of an event, as a head has them.
+    /// The key and the deduplication id of an event, as in a head.
     Name(Vec<u8>),
     #[cfg_attr(not(feature = "schedules"), expect(dead_code))]
     Schedule(Arc<str>),
 }
 
-/// A batch of what a partition gives away.
+/// A batch of the part that a partition gives away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number, which rises; 0 for none. If nothing is left, that of the last one.
+    /// Its number, which rises; 0 for no batch. If nothing is left, the number of the last batch.
     pub(in crate::events) number: u64,
     /// Whether nothing is left.
     pub(in crate::events) is_over: bool,

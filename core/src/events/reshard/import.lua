@@ -1,12 +1,12 @@
--- Import: a batch of what another partition gives away; or the end of that.
+-- Import: a batch of the part that another partition gives away; or its end.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  of the change
--- ARGV[2] number      of the batch; 0 if nothing more comes, and the partition delivers again
--- ARGV[3…]            of each thing what export.lua returns; at the end how many batches there were, 0 if that is not
+-- ARGV[2] number      of the batch; 0 if there are no more, and the partition delivers again
+-- ARGV[3…]            for each item the strings of export.lua; at the end how many batches there were, 0 if that is not
 --                     known
--- Returns {1 if it was taken, 0 for a batch that comes again, or late, which does nothing; the number of the last batch
--- that is here, 0 for none}. A partition that nothing is on its way to takes no batch.
+-- Returns {1 if it was taken, 0 for a batch that arrives again, or late, which does nothing; the number of the last
+-- batch that has arrived, 0 for none}. A partition that does not expect a part refuses a batch.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local PLACES = {['4'] = LEASED, ['5'] = RETRY, ['6'] = DEAD, ['7'] = DONE}
@@ -20,7 +20,7 @@ if not taken then
   if batch > 0 then return redis.error_reply('STALE nothing is on its way to the partition') end
   return {0, 0}
 end
--- What the other partition has given away and nobody has: a server has lost its memory.
+-- Batches that the other partition has given away and this one does not have: a server has lost its memory.
 local left_out = (batch > 0 and batch - 1 or tonumber(ARGV[3])) - taken
 if batch == 0 then
   redis.call('HDEL', ROOT, 'taken', 'frozen')
@@ -38,7 +38,7 @@ for at = 3, #ARGV, 7 do
   elseif place == 'schedule' then
     gather('HSET', SCHEDULES, record, head)
     gather('HSET', TEMPLATES, record, body)
-    -- One that was changed last by a clock that was far ahead is looked at again.
+    -- A schedule whose last change was by a clock that was far ahead is checked again.
     local version = struct.unpack('>I8', head, 3)
     if version > NOW + CLOCK_AHEAD_MAX then time = number(math.min(tonumber(time), NOW)) end
     if time ~= '0' then gather('ZADD', TICKS, time, record) end
@@ -46,7 +46,7 @@ for at = 3, #ARGV, 7 do
     gather('HSET', EVENTS, id, head)
     if body ~= '' then gather('HSET', BODIES, id, body) end
     if record ~= '' then gather('HSET', STATE, id, record) end
-    -- What waits becomes due in the order of its time, as if it had been published here.
+    -- A waiting event becomes due in the order of its time, as if it had been published here.
     local key = PLACES[place]
     if key then
       gather('ZADD', key, time, id)
@@ -64,8 +64,8 @@ for at = 3, #ARGV, 7 do
 end
 gather('HSET', ROOT, 'taken', batch)
 if left_out > 0 then gather('HSET', ROOT, 'missed', missed + left_out) end
--- It is removed from the other partition next, and both deliver nothing until all of it has come: so a server whose
--- memory is full takes it.
+-- The batch is removed from the other partition next, and both deliver nothing until all batches have arrived: so a
+-- server whose memory is full accepts it.
 local failure = commit()
 if failure then return failure end
 return {1, batch}

@@ -1,4 +1,4 @@
-//! Import: a batch of what another partition gives away.
+//! Import: a batch of a part that another partition gives away.
 
 use super::super::embedded;
 use super::super::partition::Partition;
@@ -7,18 +7,18 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Adds a batch of what another partition gives away; or says that there is no more, after which the partition delivers
-/// again.
+/// Adds a batch of the part that another partition gives away; or reports that there is no more, after which the
+/// partition delivers again.
 #[derive(Clone, Debug)]
 pub struct Import {
     partition: Partition,
     pub(in crate::events) batch: Batch,
 }
 
-/// What a partition has of what another one gives away.
+/// The batches that a partition has of a part that another one gives away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Whether it took the batch: one that comes again, or late, does nothing.
+    /// Whether it took the batch: one that arrives again, or late, does nothing.
     pub(in crate::events) is_new: bool,
     /// The number of the last batch that it has.
     pub(in crate::events) taken: u64,
@@ -29,7 +29,7 @@ impl Import {
         Self { partition, batch }
     }
 
-    /// Says that there is no more than this number of batches; 0 if that is not known.
+    /// Reports the total number of batches; 0 if it is not known.
     pub(in crate::events) fn end(partition: Partition, number: u64) -> Self {
         Self { partition, batch: Batch { number, is_over: true, moved: Vec::new() } }
     }

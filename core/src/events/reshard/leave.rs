@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Gives away a part of the key space of a partition. The partition delivers nothing until all of that part has gone,
-/// and its generation is that of the change.
+/// Gives away a part of the key space of a partition. The partition delivers nothing until all of that part has left.
+/// Its generation becomes that of the change.
 #[derive(Clone, Debug)]
 pub struct Leave {
     partition: Partition,
@@ -16,11 +16,11 @@ pub struct Leave {
     pub(in crate::events) leaving: Vec<Range>,
 }
 
-/// How a partition was when it gave a part of the key space away.
+/// The state of a partition when it gave a part of the key space away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     pub(in crate::events) at: Timestamp,
-    /// What was in its bucket of tokens, if the queue has a rate.
+    /// The tokens in its bucket, if the queue has a rate.
     pub(in crate::events) tokens: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Operation for Leave {
         partition,
         ["../../step/commands.lua", "../partition.lua", "../look.lua", "leave.lua"]
     );
-    /// When it left; nothing if all of it has gone already, or there is no such partition.
+    /// When the part left; `None` if all of it has left already, or if there is no such partition.
     type Output = Option<Left>;
     const IDEMPOTENT: bool = true;
 

@@ -33,18 +33,18 @@ use crate::error::{Result, invalid};
 /// How many batches a step of resharding moves.
 const STEP_BATCHES: usize = 20;
 
-/// How many somebody moves who waits for events, of a move that nobody seems to drive.
+/// How many batches a waiting consumer moves if the move does not seem to advance.
 const HELP_BATCHES: usize = 5;
 
 impl<M: Mode> EventQueue<M> {
-    /// Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it does not
-    /// exist.
+    /// Changes the queue's number of partitions, and moves as few events as possible. The queue is created if it does
+    /// not exist.
     ///
     /// The queue stays in use, but the two partitions between which events move deliver nothing until those events have
     /// arrived: some 40 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
-    /// stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also complete
-    /// a move that no caller drives any more, but begin no other one: until the call has returned, `config` shows how
-    /// far it is. Consumers of a `key_range` fail with `INVALID_ARGUMENT` when a partition owns only a part of it.
+    /// stay valid. A repeated call continues where an earlier one stopped. Waiting consumers also complete a move that
+    /// no caller drives any more, but do not begin another one: until the call has returned, `config` shows its
+    /// progress. Consumers of a `key_range` fail with `INVALID_ARGUMENT` when a partition owns only a part of it.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -71,8 +71,8 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Does a part of [`reshard`](Self::reshard), of about 10,000 events at most, for a caller that shows its progress
-    /// or that may stop. Returns how many events and other things this call has moved; 0 if nothing is left to do. Call
-    /// it until then, since two partitions deliver nothing before that.
+    /// or that may stop. Returns how many events and other items this call has moved; 0 if nothing is left to do. Call
+    /// it until then, because two partitions deliver nothing before that.
     ///
     /// ```
     /// let queue = millpond::connect("memory:")?.events("orders");
@@ -95,20 +95,20 @@ impl<M: Mode> EventQueue<M> {
     }
 }
 
-/// What came of a part of a move.
+/// The result of a part of a move.
 enum Carried {
-    /// A batch has moved, of this many things.
+    /// A batch of this many items has moved.
     Batch(u64),
     /// All batches have moved; their count, or 0 if that is not known.
     All(u64),
 }
 
-/// What a caller knows of the batches of a move.
+/// The batches of a move, as the caller knows them.
 #[derive(Default)]
 struct Taken {
-    /// The number of the last one that is taken.
+    /// The number of the last batch that the new partition has taken.
     number: u64,
-    /// That of the last one that the caller has brought.
+    /// The number of the last batch that the caller has sent.
     last: u64,
 }
 
@@ -119,8 +119,8 @@ fn check(partitions: usize) -> Result<u16> {
 }
 
 impl<M: Mode> Calls<M> {
-    /// Begins the next move, or goes on with the one that is under way. Returns how much has moved; nothing if the queue
-    /// has `partitions`.
+    /// Begins the next move, or continues the one in progress. Returns how much has moved; `None` if the queue has
+    /// `partitions`.
     async fn reshard(&self, partitions: u16) -> Result<Option<u64>> {
         let mut patience = self.patience();
         loop {
@@ -134,7 +134,8 @@ impl<M: Mode> Calls<M> {
     async fn reshard_by_map(&self, partitions: u16) -> Result<Option<u64>> {
         let map = self.create(1, Config::default()).await?;
         Config { partitions, ..map.config.clone() }.check()?;
-        // Before there are more partitions each takes a smaller share of the limits, and once there are fewer a larger one.
+        // Each partition gets its smaller share of the limits before there are more partitions, and its larger one
+        // after there are fewer.
         if partitions > map.shares() && map.config.rate.max(map.config.concurrency) > 0 {
             self.set_config(map.revision + 1, map.config.clone(), partitions).await?;
             return Ok(Some(0));
@@ -155,8 +156,8 @@ impl<M: Mode> Calls<M> {
         self.carry(&map, STEP_BATCHES).await.map(Some)
     }
 
-    /// Sees to it that the partitions of the next move exist that own something before it. Once a move is under way
-    /// nobody makes a partition of it but the move itself.
+    /// Ensures that the partitions of the next move that own something exist before it. Once a move is in progress,
+    /// only the move creates its partitions.
     async fn prepare(&self, map: &Map, next: &Map) -> Result<()> {
         let moving = next.moving.iter().flat_map(|moving| [moving.from, moving.to]);
         for number in moving.filter(|number| *number < map.owners.len()) {
@@ -171,7 +172,7 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Ends the move that is under way, if one is, and begins to wait for no other one.
+    /// Completes the move in progress, if there is one, but not a later one.
     pub(super) async fn complete(&self) -> Result<()> {
         let mut patience = self.patience();
         let Some(first) = self.look().await?.filter(|map| map.moving.is_some()) else {
@@ -189,7 +190,7 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Moves events of a move that nobody seems to drive.
+    /// Moves events of a move that no client seems to drive.
     pub(super) async fn help(&self, map: &Map) -> Result<()> {
         let Some(moving) = &map.moving else { return Ok(()) };
         match self.step(self.partition(map, moving.from).map(Export::peek)).await {
@@ -208,7 +209,7 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// Moves batches of the move under way, and ends it if nothing is left. Returns how much has moved.
+    /// Moves batches of the move in progress, and ends it if nothing is left. Returns how much has moved.
     async fn carry(&self, map: &Map, batches: usize) -> Result<u64> {
         let Some(moving) = &map.moving else { return Ok(0) };
         let (mut moved, mut taken) = (0, Taken::default());
@@ -223,7 +224,7 @@ impl<M: Mode> Calls<M> {
             };
             return match is_stale_by {
                 Ok(()) => Ok(moved),
-                // Somebody else has ended it, or begun another one.
+                // Another client has ended the move, or begun another one.
                 Err(error) if is_stale(&error) && self.look().await?.as_deref() != Some(map) => {
                     Ok(moved)
                 }
@@ -233,7 +234,7 @@ impl<M: Mode> Calls<M> {
         Ok(moved)
     }
 
-    /// Moves a batch, but for the first of a caller, which may have moved already.
+    /// Moves a batch. The first batch of a caller may have moved already.
     async fn carry_batch(&self, map: &Map, moving: &Moving, taken: &mut Taken) -> Result<Carried> {
         if taken.number == 0 && self.join(map, moving).await?.is_none() {
             return Ok(Carried::All(0));
@@ -246,7 +247,7 @@ impl<M: Mode> Calls<M> {
         self.hand_over(map, moving, batch, taken).await.map(Carried::Batch)
     }
 
-    /// Gives a batch to the partition that it is for. What that says to have taken is all that the other one removes.
+    /// Gives a batch to the new partition. The old partition removes only what the new one reports to have taken.
     async fn hand_over(
         &self,
         map: &Map,
@@ -266,13 +267,13 @@ impl<M: Mode> Calls<M> {
         Ok(if has.is_new { moved } else { 0 })
     }
 
-    /// Sees to it that both partitions know of the move. Returns when the first one gave its part away; nothing if all
-    /// of that has gone.
+    /// Ensures that both partitions know of the move. Returns when the first one gave its part away; `None` if all of
+    /// it has left.
     async fn join(&self, map: &Map, moving: &Moving) -> Result<Option<Left>> {
         let from = self.partition(map, moving.from)?;
         let kept = map.owners[moving.from].ranges.clone();
         let left = self.step(Ok(Leave::new(from, kept, moving.ranges.clone()))).await?;
-        // Of a move that is over the second one may have gone since, and must not come back.
+        // After the end of a move the second partition may have been removed, and must not be created again.
         if let Some(left) = left {
             self.arrive(map, moving, left).await?;
         }
@@ -283,9 +284,9 @@ impl<M: Mode> Calls<M> {
         let to = self.partition(map, moving.to)?;
         let step = Arrive::new(&self.name, map, moving.to, left)?;
         match self.step(Ok(step.clone())).await {
-            // Partition 0 is its queue, and is removed last when that is deleted.
+            // Partition 0 stands for the queue, and is removed last when that is deleted.
             Err(error) if is_stale(&error) && moving.to > 0 => {
-                // An earlier queue of this name may have left it, as it was used while it was deleted.
+                // The partition may be left over from an earlier queue of this name that was used while it was deleted.
                 let earlier = to.generation.saturating_sub(1);
                 self.remove(to.of_generation(earlier)).await?;
                 self.step(Ok(step)).await.map(drop)
@@ -294,7 +295,7 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// Sees to it that both partitions know of the move, or that it ends, unless another one has begun.
+    /// Ensures that both partitions know of the move, or that it ends, unless another one has begun.
     pub(super) async fn catch_up(&self, map: &Map, moving: &Moving) -> Result<()> {
         let result = match self.join(map, moving).await {
             Ok(None) => self.finish(map, moving, 0).await,
@@ -306,7 +307,7 @@ impl<M: Mode> Calls<M> {
         }
     }
 
-    /// Moves this before all else.
+    /// Moves the wanted items before all others.
     pub(super) async fn pull(&self, map: &Map, moving: &Moving, wanted: Vec<Wanted>) -> Result<()> {
         let mut taken = Taken::default();
         for wanted in wanted.chunks(BATCH_EVENTS) {
@@ -314,7 +315,7 @@ impl<M: Mode> Calls<M> {
                 let from = self.partition(map, moving.from)?;
                 let step = Export::new(from, taken.number, Some(wanted.to_vec()));
                 let batch = match self.step(Ok(step)).await {
-                    // It owned nothing any more, and is forgotten.
+                    // The partition owned nothing any more, and has been removed.
                     Err(error) if is_stale(&error) && self.is_over(map, moving).await? => {
                         return Ok(());
                     }
@@ -329,17 +330,18 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Whether all of it has gone.
+    /// Whether all items have left.
     async fn is_over(&self, map: &Map, moving: &Moving) -> Result<bool> {
         Ok(self.join(map, moving).await?.is_none())
     }
 
-    /// Ends a move of which nothing is left; of how many batches, 0 if that is not known.
+    /// Ends a move of which nothing is left; `batches` is their number, 0 if it is not known.
     async fn finish(&self, map: &Map, moving: &Moving, batches: u64) -> Result<()> {
         let (from, to) = (self.partition(map, moving.from)?, self.partition(map, moving.to)?);
         match self.step(Ok(Import::end(to.clone(), batches))).await {
             Err(error) if is_stale(&error) => {
-                // If nobody has gone on, the first partition is lost, as on a server that has lost its memory.
+                // If no other client has continued, the first partition is lost, as on a server that has lost its
+                // memory.
                 if self.look().await?.as_deref() != Some(map) {
                     return Err(error);
                 }
@@ -350,14 +352,14 @@ impl<M: Mode> Calls<M> {
         }
         let after = map.after_move();
         match self.step(Ok(Thaw::new(from, moving.from >= after.owners.len()))).await {
-            // It is forgotten already.
+            // The partition has been removed already.
             Err(error) if is_stale(&error) && self.is_over(map, moving).await? => {}
             result => drop(result?),
         }
         self.remap(map, &after).await
     }
 
-    /// Changes the map, unless somebody else has, and reads it again.
+    /// Changes the map, unless another client has, and reads it again.
     async fn remap(&self, map: &Map, next: &Map) -> Result<()> {
         let step = self.numbered(0).map(|root| Remap::new(root, map.text(), next.text()));
         self.step(step).await?;

@@ -1,9 +1,9 @@
-//! A model of resharding on the real calls and steps: several clients, each with a map that may be old, work on one
-//! queue while it is resharded, and configure, pause, list and purge it; in some histories they also delete it, and make
-//! it again. A seed decides which call does its next step, which step or reply is lost, which caller dies in the middle,
-//! and how the clocks of the partitions differ. A ledger knows the promises from the outside: nothing is lost or delivered
-//! after its end or while the queue is paused, the events of a key come one at a time and in order, a deduplication id is
-//! taken once.
+//! A model of resharding with the real calls and steps: several clients, each with a map that may be old, work on one
+//! queue while it is resharded, and configure, pause, list and purge it; in some histories they also delete it, and
+//! create it again. A seed determines which call does its next step, which step or reply is lost, which caller dies in
+//! the middle, and how the clocks of the partitions differ. A ledger checks the promises from the outside: nothing is
+//! lost, or delivered after its end or while the queue is paused; the events of a key are delivered one at a time and
+//! in order; a deduplication id is used once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,17 +30,17 @@ use crate::{ErrorKind, Options};
 
 /// Microseconds since the Unix epoch, in 2026.
 const BEGAN: u64 = 1_790_000_000_000_000;
-/// The last one is that of a schedule.
+/// The last one is the key of a schedule's events.
 const KEYS: [&str; 6] = ["", "a", "b", "c", "d", SCHEDULE];
 const PUBLISHED: u64 = 5;
 const SCHEDULE: &str = "s";
-/// The key of which those behind another one are purged.
+/// The key whose waiting events are purged.
 const PURGED: usize = 4;
 const PARTITIONS_MAX: u64 = 4;
 const LEASE: Duration = Duration::from_secs(30);
 
 thread_local! {
-    /// What has happened, for a failure: keys are hashed at random, so a seed alone does not repeat one.
+    /// The history, printed after a failure: keys are hashed at random, so a seed alone does not reproduce one.
     static TRACE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -51,7 +51,7 @@ fn note(line: String) {
     });
 }
 
-/// The clock of the partition that the step under way is on.
+/// The clock of the partition of the current step.
 #[derive(Default)]
 struct PartitionClock(AtomicU64);
 
@@ -63,7 +63,7 @@ impl Clock for PartitionClock {
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// It can be delivered, or is held by somebody who has died.
+    /// It can be delivered, or is held by a consumer that has died.
     Open,
     Held,
     Dead,
@@ -75,21 +75,21 @@ enum State {
 #[derive(Clone, Debug)]
 struct Known {
     key: usize,
-    /// Its place; nothing if its order is over.
+    /// Its place in the order of its key; `None` if it has none any more.
     place: Option<(u64, EventId)>,
     state: State,
-    /// Somebody has asked to cancel it, and does not know yet, or never will, whether it was.
+    /// A client has tried to cancel it, and does not know yet, or never will, whether it was cancelled.
     is_doubted: bool,
-    /// It has a time to live, and is not known to have been delivered, after which it does not expire.
+    /// It has a time to live and is not known to have been delivered; once delivered, it does not expire.
     may_expire: bool,
 }
 
 #[derive(Default)]
 struct Ledger {
     events: BTreeMap<EventId, Known>,
-    /// The deduplication ids and who has them, with the key.
+    /// The events that have a deduplication id, by key and id.
     names: BTreeMap<(usize, u64), EventId>,
-    /// Those that somebody has asked to cancel, whose deduplication ids may be free.
+    /// Events that a client has tried to cancel, whose deduplication ids may be free.
     cancelled: BTreeSet<EventId>,
     /// The ticks of the schedule that were delivered, and their events.
     ticks: BTreeMap<u64, EventId>,
@@ -97,24 +97,24 @@ struct Ledger {
     held: Vec<(Receipt, u64)>,
     delivered: u64,
     now: u64,
-    /// The pause under way, by its number: nothing is delivered by a receive that began in it.
+    /// The current pause, by its number: a receive that began in it delivers nothing.
     paused: Option<u64>,
-    /// How many pauses and resumes have begun, and how many resumes are under way.
+    /// How many pauses and resumes have begun, and how many resumes are in progress.
     pauses: u64,
     resuming: usize,
     /// How many purges have begun, or ended.
     purges: u64,
-    /// How many calls are under way that redrive all dead letters.
+    /// How many redrives of all dead letters are in progress.
     redriving: usize,
-    /// Rises when a deletion of the queue begins, and when it ends; and how many are under way.
+    /// Rises when a deletion of the queue begins and when it ends; and how many are in progress.
     deletions: u64,
     deleting: usize,
-    /// How many ticks there were in queues that are deleted.
+    /// How many ticks there were in deleted queues.
     past_ticks: usize,
 }
 
 impl Ledger {
-    /// What there was is deleted, or is to be.
+    /// The contents are deleted, or will be.
     fn delete(&mut self) {
         (self.pauses, self.paused) = (self.pauses + 1, None);
         self.deletions += 1;
@@ -127,7 +127,7 @@ impl Ledger {
         }
     }
 
-    /// What is dead may not be any more, and comes behind the others of its key.
+    /// A dead letter may have been redriven, behind the others of its key.
     fn revive(&mut self) {
         for known in self.events.values_mut() {
             if matches!(known.state, State::Dead | State::Unsure) {
@@ -145,7 +145,7 @@ impl Ledger {
             let first = *self.ticks.entry(event.fire_at_us).or_insert(id);
             assert_eq!(first, id, "a tick fires twice");
         }
-        // Of a publish whose reply was lost nothing is known yet.
+        // The event of a publish whose reply was lost is not known yet.
         let place = Some((event.fire_at_us, id));
         let known = self.events.entry(id).or_insert(Known {
             key,
@@ -189,7 +189,7 @@ impl Ledger {
         note(format!("{} {id} is {state:?}", self.now));
         self.held.retain(|(receipt, _)| receipt.id != id);
         if let Some(known) = self.events.get_mut(&id) {
-            // Of one that was purged since, its consumer knows nothing.
+            // The consumer does not know of a purge of its event.
             let is_known = state != State::Open || known.state == State::Held;
             known.state = if is_known { state } else { known.state.clone() };
             if known.state == State::Dead && self.redriving > 0 {
@@ -228,11 +228,11 @@ struct World {
     clock: Arc<PartitionClock>,
     /// Whether nothing is lost and all clocks are the same.
     is_sure: bool,
-    /// Whether the queue is deleted now and then.
+    /// Whether the queue is sometimes deleted.
     is_deleted: bool,
 }
 
-/// Of how many steps or replies one is lost; and by how much clocks differ at most, in microseconds.
+/// One in `lost` steps or replies is lost; clocks differ by up to `skew` microseconds.
 #[derive(Clone, Copy)]
 struct Faults {
     lost: u64,
@@ -250,7 +250,7 @@ impl World {
             let mut skews = skews.borrow_mut();
             let skew = skews.entry(state.to_vec()).or_insert(0);
             if faults.skew > 0 && dice.is_one_in(40) {
-                // An embedded engine has one clock, by which it knows for how long to remember a deleted queue.
+                // An embedded engine has one clock, which determines how long it remembers a deleted queue.
                 let least = if state == b"{orders}:events" { *skew } else { 0 };
                 *skew = dice.below(faults.skew).max(least);
             }
@@ -265,7 +265,7 @@ impl World {
             fate
         });
         clock.0.store(BEGAN, Ordering::Relaxed);
-        // Tests that run at the same time have an engine each.
+        // Tests that run at the same time have separate engines.
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let number = WORLDS.fetch_add(1, Ordering::Relaxed);
         let connect = |_| {
@@ -301,7 +301,7 @@ impl World {
         self.tasks.push(Task { future: Box::pin(future), is_mortal: false, is_receive: false });
     }
 
-    /// Begins some call.
+    /// Begins a random call.
     fn begin(&mut self) {
         let (queue, ledger) = (self.client(), self.ledger.clone());
         match self.draw.below(29) {
@@ -326,15 +326,16 @@ impl World {
                 let began = |ledger: &Ledger| (ledger.paused, ledger.deletions);
                 let (paused, deletions) = began(&ledger.borrow());
                 let receive = async move {
-                    // What is received and not seen is held until its lease is over.
+                    // Events that are received but not seen are held until their leases are over.
                     let events = call.await.unwrap_or_default();
                     let mut ledger = ledger.borrow_mut();
-                    // Who configures a queue that is deleted and made again meanwhile configures the new one.
+                    // A configuration of a queue that is deleted and created again during the call applies to the new
+                    // one.
                     let is_first = deletions == 0;
                     let is_paused = is_first && paused.is_some() && paused == ledger.paused;
                     let count = events.len();
                     assert!(count == 0 || !is_paused, "{count} events while paused");
-                    // Of a queue that is deleted meanwhile nothing is known any more.
+                    // After a deletion during the call nothing is known about the queue.
                     if deletions == ledger.deletions && ledger.deleting == 0 {
                         events.iter().for_each(|event| ledger.deliver(event));
                     }
@@ -392,7 +393,7 @@ impl World {
                 ledger.now, published.id, published.fire_at_us, published.status
             ));
             let place = Some((published.fire_at_us, published.id)).filter(|(at, _)| *at > 0);
-            // Of a duplicate the first one counts, of which nothing may be known.
+            // For a duplicate the first event counts, which may be unknown.
             let may_expire = has_ttl || place.is_none();
             let known = Known { key, place, state: State::Open, is_doubted: false, may_expire };
             ledger.events.entry(published.id).or_insert(known);
@@ -406,7 +407,7 @@ impl World {
         }
         let (receipt, until) = ledger.borrow().held[self.draw.below(count) as usize];
         match self.draw.below(10) {
-            // It died with what it holds.
+            // The consumer died while it held the event.
             0 => ledger.borrow_mut().set(receipt.id, State::Open),
             1 => {
                 let call = queue.renew([receipt], LEASE);
@@ -426,7 +427,7 @@ impl World {
                     if deletions != ledger.borrow().deletions {
                         return;
                     }
-                    // Of one whose lease is over it says nothing any more.
+                    // After the end of the lease the result tells nothing.
                     let is_held = is_sure && until > ledger.borrow().now;
                     let is_dead = ended.is_ok() && is_held;
                     settle(&ledger, receipt, if is_dead { State::Dead } else { State::Unsure });
@@ -459,14 +460,14 @@ impl World {
                 Ok(Cancelled::Removed | Cancelled::Gone) => {
                     ledger.borrow_mut().set(id, State::Ended)
                 }
-                // It may have been asked to end meanwhile.
+                // Its consumer may have tried to end it since.
                 Ok(Cancelled::Running) => ledger.borrow_mut().doubt(id, false),
                 Err(_) => {}
             }
         });
     }
 
-    /// Another limit, which never counts; the caller may die in the middle.
+    /// Sets another limit, which is never reached; the caller may die in the middle.
     fn configure(&mut self, queue: EventQueue<Simulated>) {
         let config = Config { events_max: 1_000_000 + self.draw.below(9), ..config() };
         let future = Box::pin(async move { drop(queue.configure(config).await) });
@@ -534,7 +535,7 @@ impl World {
         });
     }
 
-    /// Ends an event with another one that follows from it.
+    /// Ends an event together with follow-up events.
     fn ack_with(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
         let count = ledger.borrow().held.len() as u64;
         if count == 0 {
@@ -554,7 +555,7 @@ impl World {
             for (key, published) in keys.into_iter().zip(published) {
                 let place = Some((published.fire_at_us, published.id));
                 let place = place.filter(|(at, _)| *at > 0);
-                // It takes several steps.
+                // The call takes several steps.
                 let is_purged = key == PURGED && purges != ledger.borrow().purges;
                 let state = if is_purged { State::Unsure } else { State::Open };
                 let (is_doubted, may_expire) = (false, place.is_none());
@@ -564,9 +565,9 @@ impl World {
         });
     }
 
-    /// Deletes the queue and makes it again.
+    /// Deletes the queue and creates it again.
     fn delete(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
-        // What is received of it already may be seen only later.
+        // Events that have been received may be seen only later.
         while self.tasks.iter().any(|task| task.is_receive) {
             self.go_on();
         }
@@ -593,7 +594,7 @@ impl World {
                 (known.state, known.place) = (State::Unsure, None);
             }
             let _ = queue.redrive([id]).await;
-            // It may have died once more meanwhile.
+            // It may have died again since.
             if let Some(known) = ledger.borrow_mut().events.get_mut(&id)
                 && known.state == State::Dead
             {
@@ -602,7 +603,7 @@ impl World {
         });
     }
 
-    /// Some event that is so.
+    /// A random event that matches.
     fn any(&mut self, is_so: impl Fn(&Known) -> bool) -> Option<EventId> {
         let ledger = self.ledger.borrow();
         let ids: Vec<_> = ledger.events.iter().filter(|(_, known)| is_so(known)).collect();
@@ -610,7 +611,7 @@ impl World {
         ids.get(number).map(|(id, _)| **id)
     }
 
-    /// Lets some call do its next step, or its caller die.
+    /// Lets a random call do its next step, or its caller die.
     fn go_on(&mut self) {
         if self.tasks.is_empty() {
             return;
@@ -642,7 +643,7 @@ impl World {
                 _ => self.go_on(),
             }
             if self.draw.is_one_in(400) {
-                // What the ledger has not seen yet may not be received again.
+                // Events that the ledger has not seen yet must not be received again.
                 while self.tasks.iter().any(|task| task.is_receive) {
                     self.go_on();
                 }
@@ -663,7 +664,7 @@ impl World {
         panic!("a call does not end");
     }
 
-    /// With no more faults all that was published and not ended is delivered, once each key's turn comes.
+    /// Without further faults, every event that was published and not ended is delivered, once its key's turn comes.
     /// Returns how many deliveries there were, and how many ticks.
     fn drain(&mut self) -> (u64, usize) {
         while !self.tasks.is_empty() {
@@ -722,7 +723,7 @@ impl World {
     }
 }
 
-/// Nothing dies but by a handler's word.
+/// Events become dead letters only when a handler rejects them.
 fn config() -> Config {
     let mut config = Config::default();
     (config.max_attempts, config.max_crashes, config.lease) = (0, 0, LEASE);
@@ -730,18 +731,18 @@ fn config() -> Config {
     config
 }
 
-/// Makes the queue, if it is not there; whether it is.
+/// Creates the queue if it does not exist; returns whether it exists.
 async fn make(queue: &EventQueue<Simulated>) -> bool {
     let schedule = Schedule::new(SCHEDULE).every(Duration::from_secs(2)).payload("tick");
     queue.configure(config()).await.is_ok() && queue.put_schedule(schedule).await.is_ok()
 }
 
-/// Does a part of the work of resharding; whether there is no more, for now.
+/// Does a part of a reshard; returns whether there is nothing more to do for now.
 async fn drive(queue: &EventQueue<Simulated>, partitions: usize) -> bool {
     queue.reshard_step(partitions).await.map_or(true, |moved| moved == 0)
 }
 
-/// An end that was asked for is what became of the event, unless it was delivered again meanwhile.
+/// A requested end takes effect, unless the event has been delivered again since.
 fn settle(ledger: &Rc<RefCell<Ledger>>, receipt: Receipt, state: State) {
     let mut ledger = ledger.borrow_mut();
     let is_newest =
@@ -764,7 +765,7 @@ fn simulate(seeds: std::ops::Range<u32>, faults: Faults) -> u64 {
             panic!("seed {seed}")
         })
     });
-    // In some a pause, or a deletion, leaves few ticks.
+    // In some histories a pause, or a deletion, leaves few ticks.
     let (delivered, ticks): (Vec<u64>, Vec<usize>) = histories.unzip();
     assert!(ticks.iter().filter(|ticks| **ticks > 1).count() > ticks.len() / 2, "{ticks:?}");
     delivered.iter().sum()
@@ -805,7 +806,7 @@ fn a_listing_and_dead_letters_move_too() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
-/// Does up to this many steps of a call, whose caller dies then; nothing if it is not over.
+/// Does up to this many steps of a call, after which its caller dies; `None` if the call has not ended.
 fn steps<T>(call: impl Future<Output = T>, count: usize) -> Option<T> {
     let mut call = std::pin::pin!(call);
     let mut context = Context::from_waker(Waker::noop());
@@ -839,7 +840,7 @@ fn payloads(queue: &EventQueue<Simulated>) -> usize {
     }
 }
 
-/// What an operator does beside a reshard.
+/// An action of an operator during a reshard.
 type Beside = fn(&EventQueue<Simulated>) -> crate::Result<()>;
 
 const BESIDE: [Beside; 3] = [
@@ -852,7 +853,7 @@ const BESIDE: [Beside; 3] = [
     |queue| whole(queue.publish(NewEvent::new("one more").key("k"))).map(drop),
 ];
 
-/// A driver dies after each number of steps in turn, somebody does something, and another one goes on.
+/// A driver dies after each number of steps in turn, an operator acts, and another driver continues.
 fn die_after_any_step(url: impl Fn(usize) -> String) {
     for beside in BESIDE {
         for count in 1.. {
@@ -886,7 +887,7 @@ fn what_a_partition_does_not_take_stays_where_it_is() {
     let queue = connected("memory:");
     let all = (0..200).map(|number| NewEvent::new(number.to_string()).key(number.to_string()));
     whole(queue.publish_many(all)).expect("published");
-    // The map says that a part is on its way, and the partition that is to get it is there and waits for nothing.
+    // The map says that a part is in transit, but the partition that is to get it exists and does not expect it.
     let calls = Calls::new(&queue).expect("a right name");
     let map = whole(calls.map()).expect("it is there");
     let next = plan::next(&map, 2).expect("another number");
@@ -908,7 +909,7 @@ fn a_partition_of_a_deleted_queue_is_not_made_again() {
     let calls = Calls::new(&queue).expect("a right name");
     let map = whole(calls.map()).expect("it is there");
     whole(queue.delete()).expect("it is deleted");
-    // As a call does that has read the map before; also when there is a queue of this name again.
+    // As by a call that read the map before the deletion; also when there is a new queue of this name.
     for _ in 0..2 {
         let part = Open::part(&calls.name, &map, 1);
         let error = whole(calls.step(part)).expect_err("it is not made");
@@ -927,7 +928,7 @@ fn a_map_that_is_damaged_ends_every_call() {
         let map = whole(calls.map()).expect("it is there");
         let root = calls.numbered(0).expect("a right name");
         whole(calls.step(Ok(Remap::new(root, map.text(), damaged.into())))).expect("it is damaged");
-        // Of another process.
+        // As in another process.
         calls.route.set_map(None);
         let id = EventId::MIN;
         let ends = [
@@ -954,7 +955,7 @@ fn a_map_that_is_damaged_ends_every_call() {
     }
 }
 
-/// A queue whose limits are these, and the time of its engine.
+/// A queue with these limits, and the clock of its engine.
 fn limited(change: impl FnOnce(&mut Config)) -> (EventQueue<Simulated>, Arc<ManualClock>) {
     decide(|_, _| Fate::Runs);
     let clock = Arc::new(ManualClock::at(BEGAN));
@@ -980,7 +981,7 @@ fn a_rate_holds_while_the_number_of_partitions_changes() {
         let events = whole(queue.receive(1_000)).expect("a receive");
         whole(queue.ack_many(&events)).expect("an end");
         taken.push((turn * SECOND / 50, events.len() as u64));
-        // Two partitions in each turn, and then a second without a change.
+        // A reshard begins every two seconds, if the one before has ended.
         let next = |wanted: &mut std::array::IntoIter<usize, 4>| {
             let (queue, partitions) = (queue.clone(), wanted.next()?);
             Some(Box::pin(async move { queue.reshard(partitions).await }))
@@ -1018,7 +1019,7 @@ fn no_more_is_leased_while_the_number_of_partitions_changes() {
         });
         let mut call = Box::pin(queue.reshard(partitions));
         let mut context = Context::from_waker(Waker::noop());
-        // What is leased already stays so when shares become smaller: nothing is before each partition knows its own.
+        // Leases beyond a smaller share stay: so lease nothing before each partition has its new share.
         let mut steps = 0..before + 1;
         loop {
             if let Poll::Ready(result) = call.as_mut().poll(&mut context) {

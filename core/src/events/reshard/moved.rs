@@ -1,4 +1,4 @@
-//! What moves from one partition to another, as scripts store it.
+//! The items that move from one partition to another, as scripts store them.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::step::reply::{Replies, malformed};
 use crate::step::{ByteList, Timestamp};
 
-/// What moves from one partition to another.
+/// An item that moves from one partition to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Of an event; of a name that of the event that had it, of a schedule that of its last one.
+    /// The id of the event; for a name, of the event that had it; for a schedule, of its last event.
     pub(in crate::events) id: EventId,
     pub(in crate::events) what: What,
 }
@@ -24,7 +24,7 @@ pub(in crate::events) enum What {
     Schedule(MovedSchedule),
 }
 
-/// A schedule, and when it is looked at; 0 for never.
+/// A schedule, and when it is checked; 0 for never.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::events) struct MovedSchedule {
     pub(in crate::events) id: Arc<str>,
@@ -33,22 +33,22 @@ pub(in crate::events) struct MovedSchedule {
     pub(in crate::events) template: Vec<u8>,
 }
 
-/// An event, and what it waits for.
+/// An event, and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::events) struct MovedEvent {
     pub(in crate::events) state: EventState,
     pub(in crate::events) state_at: Timestamp,
-    /// Until when its name is remembered: 0 while it has it, nothing if it has none.
+    /// Until when its name is remembered: 0 while the event has it, `None` for an event without a name.
     pub(in crate::events) named_until: Option<Timestamp>,
-    /// How it was delivered; empty before its first delivery.
+    /// The record of its deliveries; empty before the first one.
     pub(in crate::events) record: Vec<u8>,
-    /// Its head, with the body behind it if that is short.
+    /// Its head, followed by the body if that is short.
     pub(in crate::events) head: Vec<u8>,
     /// The body if it is long.
     pub(in crate::events) body: Vec<u8>,
 }
 
-/// What scripts call a name and a schedule.
+/// The names of a name and a schedule in scripts.
 const NAME: &[u8] = b"name";
 const SCHEDULE: &[u8] = b"schedule";
 

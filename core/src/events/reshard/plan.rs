@@ -2,14 +2,14 @@
 
 use super::super::map::{Map, Moving, Owner, Range, VSLOTS, merged};
 
-/// The map with the next move on the way to `partitions`, which share the key space evenly in the end; nothing
-/// if they do. As little as possible moves.
+/// The map with the next move on the way to `partitions` partitions with equal shares of the key space; `None` if no
+/// move is left. Moves as little as possible.
 pub(in crate::events) fn next(map: &Map, partitions: u16) -> Option<Map> {
     let wanted = usize::from(partitions);
     let (least, most) = (VSLOTS / u32::from(partitions), VSLOTS.div_ceil(u32::from(partitions)));
     let owners = &map.owners;
     let size = |number: usize| owners.get(number).map_or(0, Owner::size);
-    // Those that are to go give all they have, the last one first.
+    // Partitions that are to be removed give everything away, the last one first.
     let going = (wanted..owners.len()).rev().find(|number| size(*number) > 0);
     let fullest = (0..wanted.min(owners.len())).max_by_key(|number| size(*number))?;
     let emptiest = (0..wanted).min_by_key(|number| size(*number))?;
@@ -23,7 +23,7 @@ pub(in crate::events) fn next(map: &Map, partitions: u16) -> Option<Map> {
         return None;
     }
     let mut owners: Vec<Owner> = owners.to_vec();
-    // Higher than that of all that own anything, and so than that of any that owned it before.
+    // Higher than that of all partitions that own anything, and so than that of any earlier owner of the part.
     let generation = owners.iter().map(|owner| owner.generation).max()? + 1;
     if emptiest >= owners.len() {
         owners.push(Owner { generation, ranges: Vec::new() });
@@ -38,7 +38,7 @@ pub(in crate::events) fn next(map: &Map, partitions: u16) -> Option<Map> {
     Some(Map { owners: owners.into(), moving, ..map.clone() })
 }
 
-/// Ranges without their last `count` parts, and those.
+/// Ranges without their last `count` parts, and these parts.
 fn split(ranges: &[Range], mut count: u32) -> (Vec<Range>, Vec<Range>) {
     let (mut kept, mut taken) = (merged(ranges), Vec::new());
     while count > 0 {
@@ -62,7 +62,7 @@ mod tests {
     use super::super::super::Config;
     use super::*;
 
-    /// All moves to `partitions`, done.
+    /// The map after all moves to `partitions`.
     fn reshard(mut map: Map, partitions: u16) -> Map {
         let mut moved = 0;
         while let Some(next) = super::next(&map, partitions) {

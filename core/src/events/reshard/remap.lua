@@ -1,10 +1,10 @@
--- Remap: changes the map of a queue, in its partition 0, if nobody else has.
+-- Remap: changes the map of a queue, in its partition 0, unless another client has changed it.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  not looked at
+-- ARGV[1] generation  ignored
 -- ARGV[2] known       the map that the change was made for
 -- ARGV[3] map         the new one
--- Returns 1 if it is the map now, 0 if another one is.
+-- Returns 1 if the new map is in place, 0 if another one is.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, is_there = look()

@@ -28,7 +28,7 @@ impl Operation for Remap {
         partition,
         ["../../step/commands.lua", "../partition.lua", "../look.lua", "remap.lua"]
     );
-    /// Whether it is the map now.
+    /// Whether the new map is in place.
     type Output = bool;
     const IDEMPOTENT: bool = true;
 

@@ -1,10 +1,10 @@
--- Thaw: the partition has given away all that it was to give, and delivers again.
+-- Thaw: the partition has given its part away, and delivers again.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  of the change
--- ARGV[2] period      after how many milliseconds one that owns nothing any more is forgotten; 0 for never: calls are
---                     sent again for as long
--- Returns 1 if it thaws by this step, 0 if it has before.
+-- ARGV[2] period      after how many milliseconds a partition that owns nothing any more expires, 0 for never: calls
+--                     may be sent again for as long
+-- Returns 1 if this step made the change, 0 if an earlier one did.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()

@@ -1,4 +1,4 @@
-//! Thaw: a partition has given away all that it was to give.
+//! Thaw: a partition has given its part away.
 
 use super::super::embedded;
 use super::super::partition::Partition;
@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Lets a partition deliver again once it has given away all that it had to give.
+/// Lets a partition deliver again after it has given its part away.
 #[derive(Clone, Debug)]
 pub struct Thaw {
     partition: Partition,
-    /// Whether it owns nothing any more.
+    /// Whether the partition owns nothing any more.
     pub(in crate::events) is_last: bool,
 }
 
@@ -27,13 +27,14 @@ impl Operation for Thaw {
         partition,
         ["../../step/commands.lua", "../partition.lua", "thaw.lua"]
     );
-    /// Whether it thaws by this step, and not by one before.
+    /// Whether this step, and not an earlier one, made the change.
     type Output = bool;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
-            // One that owns nothing any more knows for a time which calls it has done, as they may be sent again.
+            // A partition that owns nothing any more remembers for a time which calls it has done, as they may be sent
+            // again.
             args.push_number(if self.is_last { embedded::PERIOD / 1_000 } else { 0 });
         })
     }

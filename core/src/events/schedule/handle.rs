@@ -1,4 +1,4 @@
-//! What a queue does with its schedules.
+//! The methods of a queue for its schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::events::walk::{ALL, Leg, Walk};
 use crate::events::{EventQueue, Published};
 use crate::step::{Operation, Timestamp};
 
-/// How often a change is tried again that others come before.
+/// How often a change is retried after changes by others.
 const TRIES_MAX: usize = 100;
 
 /// The most schedules of one [`EventQueue::sync_schedules`].
@@ -33,11 +33,11 @@ pub const OWNER_BYTES_MAX: usize = SCHEDULE_ID_BYTES_MAX - 1;
 pub enum PutStatus {
     /// It did not exist before.
     Created,
-    /// The same schedule existed: its ticks stay as they are, unless this program has newer data of time zones.
+    /// The same schedule existed: its ticks stay as they are, unless this program has newer time zone data.
     Unchanged,
     /// It existed, and has changed: its next tick is the first one after now.
     Updated,
-    /// One with a higher revision exists, and stays.
+    /// A schedule with a higher revision exists, and stays.
     Ignored,
 }
 
@@ -61,7 +61,7 @@ pub struct SyncedSchedules {
     pub ignored: bool,
     /// How many did not exist before.
     pub created: u64,
-    /// How many have changed.
+    /// How many were changed.
     pub updated: u64,
     /// How many existed without a change.
     pub unchanged: u64,
@@ -71,17 +71,18 @@ pub struct SyncedSchedules {
 
 impl<M: Mode> EventQueue<M> {
     /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
-    /// An identical schedule is left as it is, so a program may put its schedules whenever it starts; only if the program
-    /// has newer data of time zones the ticks that come are computed anew. It is the whole schedule that is put: what is
-    /// left out has its default, whatever the one before had. A paused schedule stays paused. Returns the result.
+    /// An identical schedule is left as it is, so a program may put its schedules whenever it starts; the next ticks
+    /// are computed again only if the program has newer time zone data. The call replaces the whole schedule: settings
+    /// that are left out have their defaults, not their previous values. A paused schedule stays paused. Returns the
+    /// result.
     ///
-    /// No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
-    /// events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
-    /// what is due then fires late, as the schedule's [`missed`](super::Schedule::missed) says.
+    /// No separate process fires schedules. A consumer that receives from the queue turns the due ticks into events, so
+    /// each tick fires once, however many processes there are. While no consumer receives, nothing fires; ticks that
+    /// are due then fire late, as the schedule's [`missed`](super::Schedule::missed) says.
     ///
-    /// Schedules are stored with the queue: after a [`delete`](Self::delete) of the queue, a `FLUSHALL` or another loss of
-    /// the server's data they are gone, and nothing fires until a program puts them again. If the server cannot be reached,
-    /// the call fails, as [`configure`](Self::configure) does.
+    /// Schedules are stored with the queue: after a [`delete`](Self::delete) of the queue, a `FLUSHALL` or another loss
+    /// of the server's data, they are gone, and nothing fires until a program puts them again. If the server cannot be
+    /// reached, the call fails, as [`configure`](Self::configure) does.
     ///
     /// ```
     /// use millpond::events::{PutStatus, Schedule};
@@ -107,7 +108,7 @@ impl<M: Mode> EventQueue<M> {
     /// sent.
     ///
     /// # Delivery
-    /// A tick that is due fires once, according to the schedule that existed when it came.
+    /// A due tick fires once, according to the schedule that existed when it became due.
     pub fn put_schedule(&self, schedule: Schedule) -> M::Reply<PutStatus> {
         let checked = schedule.check().map(|_| schedule);
         self.call("events.put_schedule", checked, async |calls, schedule| {
@@ -115,7 +116,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
+    /// Removes a schedule, and returns whether it existed. Events of past ticks stay.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -187,9 +188,9 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Makes the schedules of an owner match a list: puts each of them, and removes all others that were put for this
-    /// owner. For a program that says at each start which schedules it has. The revision counts for all of them: a call
-    /// with a lower revision than an earlier call for this owner changes nothing. An id is for one owner: of two that
-    /// have it in their lists the one with the higher revision gets it. Returns the result.
+    /// owner. For a program that declares all its schedules at each start. The revision applies to all of them: a call
+    /// with a lower revision than an earlier call for this owner changes nothing. An id belongs to one owner: of two
+    /// owners that list it, the one with the higher revision gets it. Returns the result.
     ///
     /// ```
     /// use millpond::events::Schedule;
@@ -207,7 +208,7 @@ impl<M: Mode> EventQueue<M> {
     /// As [`put_schedule`](Self::put_schedule); also for an owner that is empty, and for an id that is listed twice.
     ///
     /// # Delivery
-    /// The call is not one step: after an error a part of it may have been done, and the same call again does the rest.
+    /// The call is not one step: after an error a part of it may have been done, and repeating the call does the rest.
     pub fn sync_schedules(
         &self,
         owner: impl AsRef<str>,
@@ -258,7 +259,7 @@ fn check_owner(owner: &str, revision: u64) -> Result<()> {
     Ok(())
 }
 
-/// The schedule without ticks that keeps the revision of an owner.
+/// The id of the schedule without ticks that stores the revision of an owner.
 fn owner_id(owner: &str) -> String {
     format!("\0{owner}")
 }
@@ -331,7 +332,8 @@ impl<M: Mode> Calls<M> {
         Ok(all)
     }
 
-    /// Changes a schedule to what `change` makes of the time and of what is there, unless that is nothing.
+    /// Changes a schedule to the one that `change` returns for the current time and the stored schedule, if it returns
+    /// one.
     async fn change<T: Copy>(
         &self,
         id: &Arc<str>,
@@ -357,7 +359,7 @@ impl<M: Mode> Calls<M> {
 
     async fn put(&self, wanted: &Schedule) -> Result<PutStatus> {
         let (id, plan) = (&wanted.id, wanted.check()?);
-        // As exact as what is stored.
+        // Rounded as it will be stored.
         let wanted = &Schedule::unpack(id, &wanted.template())?;
         self.change(id, |now, stored| {
             let Some(StoredSchedule { record, template, .. }) = stored else {
@@ -412,7 +414,7 @@ impl<M: Mode> Calls<M> {
         self.on_schedule(id, make).await
     }
 
-    /// Notes the revision of an owner, unless a higher one is there; the one that is there then.
+    /// Stores the revision of an owner, unless a higher one is stored; returns the stored revision.
     async fn claim(&self, owner: &Arc<str>, revision: u64) -> Result<u64> {
         let id: Arc<str> = owner_id(owner).into();
         self.change(&id, |_, stored| {
@@ -447,8 +449,8 @@ impl<M: Mode> Calls<M> {
                 PutStatus::Ignored => {}
             }
         }
-        // A call with a higher revision that came meanwhile removes what it does not want before this one is done, or is
-        // seen here, and then what this one has put goes.
+        // A concurrent call with a higher revision either removes what it does not list before this call ends, or is
+        // found here; then this call removes what it has put.
         let is_overtaken = self.claim(owner, revision).await? > revision;
         for (id, stored) in self.read_all().await? {
             let known = Schedule::unpack(&id, &stored.template)?;
@@ -462,7 +464,7 @@ impl<M: Mode> Calls<M> {
         Ok(synced)
     }
 
-    /// Gives schedules of a partition more ticks; whether one has come already.
+    /// Gives schedules of a partition more ticks; returns whether one of these is due.
     pub(in crate::events) async fn refill(&self, ids: &[Arc<str>]) -> Result<bool> {
         let mut is_due = false;
         let mut left: BTreeSet<Arc<str>> = ids.iter().cloned().collect();
@@ -471,7 +473,7 @@ impl<M: Mode> Calls<M> {
             left.retain(|id| !some.contains(id));
             let read = self.read_schedules(&some).await?;
             for StoredSchedule { id, record, template } in read.schedules {
-                // One that a later version made is for clients of that version.
+                // A schedule of a later version is left to clients of that version.
                 let plan = Schedule::unpack(&id, &template).and_then(|schedule| schedule.check());
                 let Ok(plan) = plan else { continue };
                 let filled = plan.refill(&record, read.now_us);
@@ -480,7 +482,7 @@ impl<M: Mode> Calls<M> {
                 let make = |partition, op| {
                     PutSchedule::new(partition, op, &id, record.version, filled.clone(), None)
                 };
-                // Who has changed it meanwhile has seen to its ticks.
+                // If another client has changed it, that client has computed its ticks.
                 let is_done = self.on_schedule(&id, make).await?;
                 is_due |= is_done && has_come;
             }
@@ -493,5 +495,5 @@ impl<M: Mode> Calls<M> {
 type Change = (Schedule, Ticks, bool);
 
 fn contended() -> Error {
-    Error::new(ErrorKind::Unavailable, "others change the schedule all the time")
+    Error::new(ErrorKind::Unavailable, "other clients keep changing the schedule")
 }

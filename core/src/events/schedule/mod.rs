@@ -1,7 +1,7 @@
-//! Schedules: events that a calendar adds. A schedule lies in the partition of its id as a key.
+//! Schedules: events that a calendar adds. A schedule is stored in the partition to which its id belongs as a key.
 //!
-//! Its ticks are computed ahead by clients, so that whoever receives makes events of those that have come, in one step
-//! and so once. What is here and not behind the feature `schedules` knows of no calendar.
+//! Clients compute its ticks in advance, so that any receive turns the due ones into events, in one step and so once.
+//! The code outside the feature `schedules` has no calendar.
 
 #[cfg(feature = "schedules")]
 mod calendar;
@@ -36,7 +36,7 @@ pub use trigger::Trigger;
 
 #[cfg(not(feature = "schedules"))]
 impl<M: crate::client::Mode> super::calls::Calls<M> {
-    /// Knows of no calendar: clients that do give schedules more ticks.
+    /// Does nothing without a calendar: clients that have one give schedules more ticks.
     pub(super) async fn refill(&self, _: &[std::sync::Arc<str>]) -> crate::error::Result<bool> {
         Ok(false)
     }

@@ -1,4 +1,4 @@
-//! Schedules as programs describe them, and which of their ticks a partition is given.
+//! Schedules as programs describe them, and the ticks that a partition is given.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::events::limits::{self, COUNT_MAX};
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{Timestamp, When};
 
-/// How far ahead ticks are computed, unless that is fewer than two.
+/// How far ahead ticks are computed, but at least two ticks.
 const AHEAD: u64 = 3_600_000_000;
 const TICKS_MIN: usize = 2;
 
@@ -55,8 +55,8 @@ const EVERY_MIN: Duration = Duration::from_secs(1);
 ///
 /// When the clock is changed, as for daylight saving time, an expression whose minute and hour do not begin with `*`
 /// means times of day: a time that is skipped fires once, at the change, and a time that comes twice fires the first
-/// time. Any other expression follows the time that passes: skipped times are not made up for, and times that come
-/// twice fire twice.
+/// time. Any other expression follows elapsed time: skipped times are not made up for, and times that come twice fire
+/// twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Schedule {
@@ -73,19 +73,19 @@ pub struct Schedule {
     from_ms: u64,
     until_ms: Option<u64>,
     pub(super) revision: u64,
-    /// Of [`sync_schedules`](crate::events::EventQueue::sync_schedules); empty for none.
+    /// The owner of a [`sync_schedules`](crate::events::EventQueue::sync_schedules); empty for none.
     pub(super) owner: Arc<str>,
 }
 
-/// What becomes of the event of a tick that was not received in time.
+/// The handling of the event of a tick that was not received in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missed {
-    /// It waits until the next tick, whose event replaces it: when consumers come back after an hour, they get the event
-    /// of the newest tick.
+    /// It waits until the next tick, whose event replaces it: when consumers come back after an hour, they get only the
+    /// event of the newest tick.
     #[default]
     Latest,
-    /// It is dropped when the schedule's grace is over, unless it was received by then: when consumers come back after an
-    /// hour, they get the events of all ticks of the last minute, if that is the grace.
+    /// It is dropped when the schedule's grace is over, unless it has been received by then: when consumers come back
+    /// after an hour, they get the events of all ticks of the last minute, if that is the grace.
     Expire,
 }
 
@@ -140,8 +140,8 @@ impl Schedule {
         }
     }
 
-    /// It fires when the clock of its [zone](Self::zone) matches a cron expression: minute, hour, day of the month, month
-    /// and day of the week, or six fields with the second before these, or a word such as `@daily`.
+    /// It fires when the clock of its [zone](Self::zone) matches a cron expression: minute, hour, day of the month,
+    /// month and day of the week, or six fields with the second before these, or a word such as `@daily`.
     pub fn cron(self, expression: impl AsRef<str>) -> Self {
         Self { cron: Some(expression.as_ref().into()), ..self }
     }
@@ -162,7 +162,7 @@ impl Schedule {
         Self { anchor_ms: Some(at_ms), ..self }
     }
 
-    /// What its events carry, at most [`PAYLOAD_BYTES_MAX`](crate::events::PAYLOAD_BYTES_MAX) bytes; nothing by
+    /// The payload of its events, at most [`PAYLOAD_BYTES_MAX`](crate::events::PAYLOAD_BYTES_MAX) bytes; empty by
     /// default.
     pub fn payload(self, payload: impl AsRef<[u8]>) -> Self {
         let mut event = self.event;
@@ -178,34 +178,34 @@ impl Schedule {
         Self { event: self.event.headers(headers), ..self }
     }
 
-    /// How long after its time an event is dropped if it was not received by then. Once it was received it does not
-    /// expire.
+    /// How long after its time an event is dropped if it has not been received by then. Once it has been received it
+    /// does not expire.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { event: self.event.ttl(ttl), ..self }
     }
 
-    /// What becomes of an event that was not received in time; [`Missed::Latest`] by default.
+    /// The handling of an event that was not received in time; [`Missed::Latest`] by default.
     pub fn missed(self, missed: Missed) -> Self {
         Self { missed, ..self }
     }
 
-    /// How long an event can be received before it is missed, with [`Missed::Expire`]; [`GRACE_DEFAULT`] by default.
-    /// One that was received within it is not missed, even if it is delivered again later.
+    /// How long an event can be received before it is missed, with [`Missed::Expire`]; [`GRACE_DEFAULT`] by default. An
+    /// event that was received within it is not missed, even if it is delivered again later.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
 
-    /// Whether events wait for each other; [`Overlap::Wait`] by default.
+    /// Whether the events of the schedule wait for each other; [`Overlap::Wait`] by default.
     pub fn overlap(self, overlap: Overlap) -> Self {
         Self { overlap, ..self }
     }
 
-    /// The time before which no tick comes, in milliseconds since the Unix epoch.
+    /// The time before which there is no tick, in milliseconds since the Unix epoch.
     pub fn from_ms(self, from_ms: u64) -> Self {
         Self { from_ms, ..self }
     }
 
-    /// The time from which on no tick comes, in milliseconds since the Unix epoch.
+    /// The time from which on there is no tick, in milliseconds since the Unix epoch.
     pub fn until_ms(self, until_ms: u64) -> Self {
         Self { until_ms: Some(until_ms), ..self }
     }
@@ -239,7 +239,7 @@ impl Schedule {
         Ok(plan.next(after_ms.saturating_mul(1_000)).map(|next| next / 1_000))
     }
 
-    /// Refuses what no schedule may be.
+    /// Refuses an invalid schedule.
     pub(super) fn check(&self) -> Result<Plan> {
         check_own_id(&self.id)?;
         self.event.check()?;
@@ -283,13 +283,13 @@ impl Schedule {
         Ok(Plan { calendar, from_us: self.from_ms * 1_000, until_us })
     }
 
-    /// Whether it is the same but for who put it.
+    /// Whether it is the same apart from its owner and revision.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let plain = |schedule: &Self| Self { revision: 0, owner: "".into(), ..schedule.clone() };
         plain(self) == plain(other)
     }
 
-    /// What a partition holds of it, with these ticks and perhaps others behind them.
+    /// Its record in a partition, with these ticks, which others may follow.
     pub(super) fn record(&self, ticks: Ticks) -> ScheduleRecord {
         let ttl_us = self.event.ttl.map(micros);
         let grace_us = (self.missed == Missed::Expire).then(|| micros(self.grace));
@@ -328,7 +328,7 @@ impl Schedule {
         Template::new(rule, self.event.body())
     }
 
-    /// What [`template`](Self::template) packed of the schedule of this id.
+    /// The schedule with this id that [`template`](Self::template) packed.
     pub(super) fn unpack(id: &Arc<str>, template: &Template) -> Result<Self> {
         let corrupt = || Error::new(ErrorKind::Corrupt, "a schedule does not decode");
         let mut reader = Reader::new(&template.rule);
@@ -368,7 +368,7 @@ impl Schedule {
     }
 }
 
-/// Of how rules are stored.
+/// The version of the format of stored rules.
 const FORMAT: u8 = 1;
 
 fn ensure_format(format: u8) -> Result<()> {
@@ -379,7 +379,7 @@ fn ensure_format(format: u8) -> Result<()> {
     Err(Error::new(ErrorKind::IncompatibleVersion, message))
 }
 
-/// A schedule that is right, and when it ticks.
+/// A valid schedule, and when it ticks.
 pub(super) struct Plan {
     calendar: Calendar,
     from_us: Timestamp,
@@ -396,10 +396,10 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Those of a schedule that is paused.
+    /// The ticks of a paused schedule.
     pub(super) const NONE: Self = Self { ticks: Vec::new(), ends: false, zones: 0 };
 
-    /// These, of a schedule that stays the same else.
+    /// The record with these ticks, otherwise unchanged.
     pub(super) fn into_record(self, record: &ScheduleRecord) -> ScheduleRecord {
         let Self { ticks, ends, zones } = self;
         ScheduleRecord { ticks, ends, zones, ..record.clone() }
@@ -412,13 +412,13 @@ impl Plan {
         Some(next).filter(|next| *next < self.until_us)
     }
 
-    /// The first tick after a time that has not fired.
+    /// The first tick after `after` that has not fired.
     fn next_of(&self, record: &ScheduleRecord, after: Timestamp) -> Option<Timestamp> {
         let next = self.next(after)?;
         if record.has_fired(next) { self.next(record.fired_upto_us) } else { Some(next) }
     }
 
-    /// The ticks after now, or after the last one that has passed: those of an hour from now on, or at least two.
+    /// The ticks after now, or after the last one that has passed: those within an hour from now, or at least two.
     pub(super) fn after(&self, record: &ScheduleRecord, now: Timestamp) -> Ticks {
         self.behind(record, Vec::new(), now.max(record.passed_us), now)
     }
@@ -429,14 +429,14 @@ impl Plan {
         record.is_ahead(now) && self.next_of(record, now).is_some_and(is_before)
     }
 
-    /// Whether the ticks of a schedule are of older data of time zones than these would be.
+    /// Whether the ticks of a schedule were computed from older time zone data than this plan has.
     pub(super) fn is_newer(&self, record: &ScheduleRecord) -> bool {
         !record.is_paused && record.zones < self.calendar.zones()
     }
 
-    /// The ticks of a schedule that is running out of them: those that are left, then those that have passed unnoticed
-    /// and count, and those that come. Of older data only what was due stays. What is added to ticks of newer data is
-    /// computed anew when somebody who has these looks.
+    /// The ticks of a schedule that is running out of them: the remaining ones, then those that have passed unnoticed
+    /// and count, and the next ones. Of ticks from older time zone data only the due ones stay. Ticks that are added to
+    /// those from newer data are computed again by the next client that has this data.
     pub(super) fn refill(&self, record: &ScheduleRecord, now: Timestamp) -> Ticks {
         if self.is_late(record, now) {
             return self.after(record, now);
@@ -445,14 +445,14 @@ impl Plan {
         let mut known = record.passed_us;
         if self.is_newer(record) {
             ticks.retain(|tick| *tick <= now);
-            // The version is the time of the last change: until then the older data counted.
+            // The version is the time of the last change: until then the older data applied.
             known = known.max(record.version);
         }
         known = known.max(ticks.last().copied().unwrap_or(0));
         if known < now {
             ticks.extend(self.passed(record, known, now));
         }
-        // Of those that have passed the last ones, where too many have; of those that come all.
+        // If too many have passed, the last ones of these; and all next ones.
         let (room, passed) =
             (SCHEDULE_TICKS_MAX - TICKS_MIN, ticks.partition_point(|tick| *tick <= now));
         ticks.drain(..ticks.len().saturating_sub(room).min(passed));
@@ -460,8 +460,8 @@ impl Plan {
         self.behind(record, ticks, after, now)
     }
 
-    /// The ticks that have passed behind one that is known: the last one, as it replaces those before. Of those that are
-    /// skipped after a time all for which it is not over, unless there are too many.
+    /// The ticks that have passed after a known one: only the last one, if a tick replaces the earlier ones; otherwise
+    /// all that have not expired, or the last one if these are too many.
     fn passed(&self, record: &ScheduleRecord, known: Timestamp, now: Timestamp) -> Vec<Timestamp> {
         const MOST: usize = SCHEDULE_TICKS_MAX - TICKS_MIN;
         let after = known.max(self.from_us.saturating_sub(1));
@@ -505,21 +505,21 @@ impl Plan {
 pub struct ScheduleInfo {
     /// Its id.
     pub id: Arc<str>,
-    /// The cron expression, if that is what it follows.
+    /// The cron expression, if it has one.
     pub cron: Option<Arc<str>>,
     /// The zone of the cron expression.
     pub zone: Option<Arc<str>>,
-    /// The time between two ticks, if that is what it follows.
+    /// The time between two ticks, if it has a fixed interval.
     pub every: Option<Duration>,
-    /// What its events carry.
+    /// The payload of its events.
     pub payload: Arc<[u8]>,
     /// Whether it is paused.
     pub paused: bool,
-    /// Its next tick, in microseconds since the Unix epoch, as far as it is known.
+    /// Its next tick, in microseconds since the Unix epoch, if it is known.
     pub next_us: Option<Timestamp>,
     /// Its last tick, in microseconds since the Unix epoch.
     pub passed_us: Option<Timestamp>,
-    /// How many of its ticks were not received in time, as far as that was noticed.
+    /// How many of its ticks are known not to have been received in time.
     pub missed: u64,
     /// Its revision.
     pub revision: u64,

@@ -3,11 +3,11 @@
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] id
--- ARGV[5] version     that it has; 0 if it is not there
--- ARGV[6] schedule    as in SCHEDULE with its ticks; its version, last event, and missed, passed and fired ticks do not
---                     count
--- ARGV[7] template    the length (4) and bytes of what clients know it by, and the body of its events; nothing for more
---                     ticks. What is due by then is made an event of before it changes.
+-- ARGV[5] version     the expected one; 0 if the schedule does not exist
+-- ARGV[6] schedule    as in SCHEDULE with its ticks; its version, last event, and missed, passed and fired ticks are
+--                     ignored
+-- ARGV[7] template    the length (4) and bytes of its rule, which only clients read, and the body of its events; empty
+--                     for more ticks. Due ticks become events before it changes.
 -- Returns {1}; {0} if it has another version.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
@@ -33,13 +33,13 @@ if before then
   -- There may be a gap before the next tick.
   local has_come = schedule.ticks[1] and schedule.ticks[1] <= NOW
   if schedule.fired_upto == 0 and (template ~= '' or has_come) then schedule.fired_from = 0 end
-  -- What has fired here does not fire again.
+  -- A tick that has fired here does not fire again.
   while schedule.ticks[1] and schedule.ticks[1] <= schedule.passed do
     table.remove(schedule.ticks, 1)
   end
 end
 schedules.put(id, schedule, schedule.ticks[1])
--- One that is paused, resumed or put again adds nothing.
+-- A schedule that is paused, resumed or put again does not grow.
 local grows = false
 if template ~= '' then
   local failure, known = read('HGET', TEMPLATES, id)

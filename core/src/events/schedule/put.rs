@@ -16,17 +16,17 @@ pub struct PutSchedule {
     partition: Partition,
     op: Op,
     pub(in crate::events) id: Arc<str>,
-    /// The version that it has; 0 for none.
+    /// The expected version; 0 for none.
     pub(in crate::events) version: u64,
     pub(in crate::events) record: ScheduleRecord,
-    /// Nothing if it gets more ticks and is the same else.
+    /// `None` if it gets more ticks and is otherwise unchanged.
     pub(in crate::events) template: Option<Template>,
 }
 
 impl PutSchedule {
     /// Puts a schedule in place of one with this version, or, for version 0, where there is none. Only the flags, the
-    /// time to live and the ticks of the record count. Without a template the schedule gets more ticks; with one, ticks
-    /// that are due by then fire before.
+    /// time to live and the ticks of the record count. Without a template the schedule gets more ticks; with one, due
+    /// ticks fire before the change.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long, and for ticks that do not rise or are too many.
@@ -62,7 +62,7 @@ impl Operation for PutSchedule {
             "put.lua"
         ]
     );
-    /// Whether it had that version.
+    /// Whether the schedule had that version.
     type Output = bool;
     const IDEMPOTENT: bool = true;
 
@@ -86,7 +86,7 @@ impl Operation for PutSchedule {
     }
 }
 
-/// Whether a step did what it was to do.
+/// Whether a step made its change.
 pub(super) fn is_done(reply: Reply) -> Result<bool> {
     let mut replies = reply.list()?;
     let done = replies.next()?.count(1)?;

@@ -1,11 +1,11 @@
 -- Read: schedules, by their ids or page by page.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] cursor      0 for the first page, then as it was returned; nothing for the ids that follow
+-- ARGV[1] generation  the partition's, as in the map
+-- ARGV[2] cursor      0 for the first page, then as it was returned; empty for the ids that follow
 -- ARGV[3…]            ids
--- Returns {now, the cursor of the next page or nothing}, and of each that is there {id, schedule as in SCHEDULE with
--- its ticks, template}. While pages are read that others change, some may come twice.
+-- Returns {now, the cursor of the next page or empty}, followed by, for each that exists, {id, schedule as in SCHEDULE
+-- with its ticks, template}. If others change schedules while pages are read, some may be returned twice.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()

@@ -12,7 +12,7 @@ use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 /// The most schedules that a step reads by their ids.
 pub const SCHEDULE_IDS_MAX: usize = 100;
 
-/// The most schedules that a server may return for a page, as that is of about 100.
+/// The most schedules that a server may return for a page, which has about 100.
 const PAGE_SCHEDULES_MAX: usize = 1 << 16;
 
 /// Reads schedules of a partition.
@@ -25,24 +25,24 @@ pub struct ReadSchedules {
 #[derive(Clone, Debug)]
 enum Which {
     Ids(Vec<Arc<str>>),
-    /// A page, behind another one.
+    /// A page, after a position.
     Page(Arc<[u8]>),
 }
 
-/// What a [`ReadSchedules`] found.
+/// The result of a [`ReadSchedules`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchedulesRead {
     /// The time, in microseconds since the Unix epoch.
     pub now_us: Timestamp,
-    /// The schedules; some of a page may have been returned before.
+    /// The schedules; some of a page may already have been returned.
     pub schedules: Vec<StoredSchedule>,
     /// The position that the next page comes after, if there is one.
     pub next: Option<Arc<[u8]>>,
 }
 
 impl ReadSchedules {
-    /// Reads the schedules with these ids, as far as they exist.
+    /// Reads the schedules with these ids that exist.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no ids or more than [`SCHEDULE_IDS_MAX`], and for one that is empty or too long.
@@ -53,7 +53,7 @@ impl ReadSchedules {
         Ok(Self { partition, which: Which::Ids(ids) })
     }
 
-    /// Reads the first page, or the one that comes after another.
+    /// Reads the first page, or the one after a position.
     pub fn page(partition: Partition, after: Option<Arc<[u8]>>) -> Self {
         let which = Which::Page(after.unwrap_or_else(|| b"0".as_slice().into()));
         Self { partition, which }

@@ -22,9 +22,9 @@ pub struct ScheduleRecord {
     pub is_latest: bool,
     /// Whether the id is the key of its events.
     pub is_in_order: bool,
-    /// Whether no ticks follow those that are there.
+    /// Whether no ticks follow the stored ones.
     pub ends: bool,
-    /// Whether it is paused, and so has no ticks for now.
+    /// Whether it is paused, and so has no ticks.
     pub is_paused: bool,
     /// How long its events live, in microseconds; 0 for no limit.
     pub ttl_us: u64,
@@ -40,9 +40,10 @@ pub struct ScheduleRecord {
     pub last: EventId,
     /// The first of those ticks that fired without a gap up to the last one; 0 for none.
     pub fired_from_us: Timestamp,
-    /// The last one, if it fired by a clock that was ahead; 0 if it is the last that has passed.
+    /// The last of those ticks, if it fired by a clock that was ahead; 0 if it is the last one that has passed.
     pub fired_upto_us: Timestamp,
-    /// The version of the data of time zones that its ticks are of, such as 202606 for 2026f; 0 if they need none.
+    /// The version of the time zone data from which its ticks were computed, such as 202606 for 2026f; 0 if they need
+    /// none.
     pub zones: u32,
 }
 
@@ -54,11 +55,11 @@ pub struct StoredSchedule {
     pub id: Arc<str>,
     /// When it fires.
     pub record: ScheduleRecord,
-    /// What it is known by.
+    /// Its rule and the body of its events.
     pub template: Template,
 }
 
-/// What a schedule publishes.
+/// The template of a schedule's events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Template {
@@ -70,13 +71,13 @@ pub struct Template {
 
 /// Flags of a schedule.
 pub(in crate::events) mod flag {
-    /// A tick replaces the event of the one before that nobody has received.
+    /// A tick replaces the event of the previous tick if no consumer has received it.
     pub(in crate::events) const LATEST: u8 = 1;
     /// The id is the key of its events.
     pub(in crate::events) const IN_ORDER: u8 = 2;
-    /// No other ticks follow those that are there.
+    /// No other ticks follow the stored ones.
     pub(in crate::events) const ENDS: u8 = 4;
-    /// Nothing in scripts.
+    /// Not used in scripts.
     pub(super) const PAUSED: u8 = 8;
     /// It has the two numbers that say which ticks have fired.
     pub(in crate::events) const FIRED: u8 = 16;
@@ -139,8 +140,8 @@ impl ScheduleRecord {
         })
     }
 
-    /// As it is at a time. Ticks that have passed and are still to come passed by a clock that was ahead: those that
-    /// fired do not fire again.
+    /// The record at a time. If the last tick that has passed is in the future, it passed by a clock that was ahead:
+    /// the ticks that fired do not fire again.
     pub(in crate::events) fn at(mut self, now: Timestamp) -> Self {
         if self.passed_us > now {
             if self.fired_from_us > 0 {
@@ -151,7 +152,7 @@ impl ScheduleRecord {
         self
     }
 
-    /// Whether it was changed last by a clock that was far ahead: its ticks may be too late.
+    /// Whether its last change was by a clock that was far ahead: its ticks may be too late.
     pub(in crate::events) fn is_ahead(&self, now: Timestamp) -> bool {
         is_set_back(self.version, now)
     }
@@ -173,8 +174,7 @@ impl ScheduleRecord {
 }
 
 impl Template {
-    /// What a schedule with this rule publishes: a body as [`NewEvent`](crate::events::NewEvent)
-    /// packs it.
+    /// The template with this rule, and a body as [`NewEvent`](crate::events::NewEvent) packs it.
     pub fn new(rule: impl Into<Arc<[u8]>>, body: impl Into<Arc<[u8]>>) -> Self {
         Self { rule: rule.into(), body: body.into() }
     }
@@ -190,14 +190,14 @@ impl Template {
     }
 }
 
-/// Refuses what is no id of a schedule, and ids that are kept for owners.
+/// Refuses an invalid id of a schedule, and an id that is reserved for an owner.
 pub(super) fn check_own_id(id: &str) -> Result<()> {
     check_id(id)?;
     ensure!(!id.contains('\0'), "the schedule's id holds a NUL character");
     Ok(())
 }
 
-/// Refuses what is no id of a schedule.
+/// Refuses an invalid id of a schedule.
 pub(super) fn check_id(id: &str) -> Result<()> {
     let bytes = id.len();
     ensure!(bytes > 0, "the schedule's id is empty");

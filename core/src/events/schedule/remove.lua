@@ -1,10 +1,10 @@
--- Remove: removes a schedule. What is due by then is made an event of before.
+-- Remove: removes a schedule. Due ticks become events before.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] id
--- ARGV[5] version     that it has; 0 for any
--- Returns {1}; {0} if it is not there, or has another version.
+-- ARGV[5] version     the expected one; 0 for any
+-- Returns {1}; {0} if it does not exist, or has another version.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local schedules = use_schedules()

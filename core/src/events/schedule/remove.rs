@@ -21,7 +21,7 @@ pub struct RemoveSchedule {
 }
 
 impl RemoveSchedule {
-    /// Removes a schedule if it has this version, or any version for 0. Ticks that are due by then fire before.
+    /// Removes a schedule if it has this version, or any version for 0. Due ticks fire before.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -49,7 +49,7 @@ impl Operation for RemoveSchedule {
             "remove.lua"
         ]
     );
-    /// Whether it was there.
+    /// Whether it existed.
     type Output = bool;
     const IDEMPOTENT: bool = true;
 

@@ -4,12 +4,12 @@ local schedules
 local function use_schedules()
   if schedules then return schedules end
   schedules = {}
-  -- What is kept of each: the format 1, flags (LATEST, IN_ORDER, ENDS, FIRED); as numbers of eight bytes its version,
-  -- which rises with each change, how long its events live (0 for ever), how many ticks nobody received in time, and
-  -- the last tick that has passed; the id of its last event, the part of the key space that it belongs to, and the
-  -- version of the data of time zones that its ticks are of, which only clients read. Then, if it is FIRED, two numbers
-  -- that say which ticks fired without a gap: the first of them, and the last one if that was by a clock that was ahead
-  -- (else 0: it is the last that has passed). Then its next ticks, which clients compute.
+  -- The record of each: the format 1, flags (LATEST, IN_ORDER, ENDS, FIRED); as numbers of eight bytes its version,
+  -- which rises with each change, the time to live of its events (0 for ever), how many ticks were not received in
+  -- time, and the last tick that has passed; the id of its last event, the part of the key space that it belongs to,
+  -- and the version of the time zone data from which its ticks were computed, which only clients read. Then, if it is
+  -- FIRED, two numbers that say which ticks fired without a gap: the first of them, and the last one if that was by a
+  -- clock that was ahead (else 0: it is the last that has passed). Then its next ticks, which clients compute.
   local SCHEDULE = '>BBI8I8I8I8c12I2I4'
   local SCHEDULE_BYTES = 52
   local NO_EVENT = string.rep('\0', 12)
@@ -28,8 +28,8 @@ local function use_schedules()
       zones = zones, ticks = ticks, fired_from = fired_from, fired_upto = fired_upto}
   end
 
-  -- A schedule, nothing if it is not there; or first an error. Ticks that have passed and are still to come passed by a
-  -- clock that was ahead: those that fired do not fire again.
+  -- A schedule, nil if it does not exist; or an error as the first value. If the last tick that has passed is in the
+  -- future, it passed by a clock that was ahead: the ticks that fired do not fire again.
   function schedules.read(id)
     local failure, record = read('HGET', SCHEDULES, id)
     if failure or not record then return failure end
@@ -41,12 +41,12 @@ local function use_schedules()
     return nil, schedule
   end
 
-  -- Whether it was changed last by a clock that was far ahead: its ticks may be too late.
+  -- Whether its last change was by a clock that was far ahead: its ticks may be too late.
   function schedules.is_ahead(schedule)
     return schedule.version > NOW + CLOCK_AHEAD_MAX
   end
 
-  -- Gathers a schedule, and when it is to be looked at, if at all.
+  -- Gathers a schedule, and when it is checked, if at all.
   function schedules.put(id, schedule, look_at)
     local has_fired = schedule.fired_from > 0
     local packed = {struct.pack(SCHEDULE, 1, schedule.flags + (has_fired and FIRED or 0), schedule.version, schedule.ttl,
@@ -63,7 +63,7 @@ local function use_schedules()
     return math.max(before + 1, NOW)
   end
 
-  -- Gathers an event of a schedule, which is promoted in its place by who receives; returns an error, and its id.
+  -- Gathers an event of a schedule, which a receive makes ready in its order; returns an error, and its id.
   function schedules.occur(id, schedule, at)
     local failure, template = read('HGET', TEMPLATES, id)
     if failure then return failure end
@@ -85,7 +85,7 @@ local function use_schedules()
     return nil, event
   end
 
-  -- Removes an event of a schedule that nobody has received; returns an error, and whether it did.
+  -- Removes an event of a schedule if no consumer has received it; returns an error, and whether it did.
   local function replace(event)
     if event == NO_EVENT then return end
     local failure, head = read('HGET', EVENTS, event)
@@ -95,9 +95,9 @@ local function use_schedules()
     return withdraw(event, head), true
   end
 
-  -- Makes events of the ticks of a schedule that have come, and takes these from it; returns an error, and how many
-  -- events. Of one whose ticks have all come nothing is made, and nothing returned, unless no others follow or
-  -- `is_whole`: a later one may have come too, which replaces them. What they replace is removed even so.
+  -- Turns the due ticks of a schedule into events, and removes them from it; returns an error, and how many events. If
+  -- all ticks are due, it makes none and returns nil, unless no others follow or `is_whole`: a later tick, which would
+  -- replace them, may be due too. An event that they replace is removed in any case.
   function schedules.fire(id, schedule, is_whole)
     local ticks, due, made = schedule.ticks, 0, 0
     while due < #ticks and ticks[due + 1] <= NOW do
@@ -132,7 +132,7 @@ local function use_schedules()
     return nil, made
   end
 
-  -- Whether a client is to compute more ticks.
+  -- Whether a client has to compute more ticks.
   function schedules.is_running_out(schedule)
     local ticks = schedule.ticks
     if flag(schedule.flags, ENDS) then return false end

@@ -1,4 +1,4 @@
--- Trigger: makes an event of a schedule, for now; no tick moves.
+-- Trigger: publishes an event of a schedule now; its ticks stay as they are.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua

@@ -49,7 +49,7 @@ impl Operation for Trigger {
             "trigger.lua"
         ]
     );
-    /// The event; nothing if there is no such schedule.
+    /// The event; `None` if there is no such schedule.
     type Output = Option<Published>;
     const IDEMPOTENT: bool = true;
 

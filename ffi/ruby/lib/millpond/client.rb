@@ -109,8 +109,8 @@ module Millpond
       TaskStore.new(self, name, claimant)
     end
 
-    # The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
-    # and the defaults of {EventQueue#configure}, unless it was {EventQueue#configure configured} before.
+    # The queue of events with this name. Makes no call: a queue is created at its first use, with one partition and
+    # the defaults of {EventQueue#configure}, unless it was {EventQueue#configure configured} before.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
     # @return [EventQueue]

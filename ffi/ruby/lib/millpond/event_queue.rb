@@ -30,28 +30,29 @@ module Millpond
     # Publishes an event, which fires now or at a given time.
     #
     # A step that is sent again after a lost connection adds nothing twice. After {ConnectionLostError} or
-    # {TimeoutError} the event may or may not have been added; if it is published again with the same deduplication
-    # id, it is there once.
+    # {TimeoutError} the event may or may not have been added; publishing it again with the same deduplication id adds
+    # it once.
     #
     # @param payload [String] what to publish, at most 16 MiB
     # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. By
     #   default an event has no key
-    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past means
+    #   now
     # @param delay [Numeric, nil] how long after publishing it fires, in seconds
-    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received by then, in seconds. Once
-    #   it was received it does not expire: it is delivered again if it fails, is released or its lease expires, however
-    #   late that is
-    # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it has not been received by then, in seconds.
+    #   Once it has been received it does not expire: it is delivered again if it fails, is released or its lease
+    #   expires, however late that is
+    # @param dedup_id [String, nil] of all events of a key with this id, only one is added; for producers that may
     #   publish twice
     # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; 5
-    #   minutes by default. The id of an event that is cancelled is free at once
+    #   minutes by default. The id of a cancelled event is free immediately
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
     #   name with any bytes as its value
     # @return [Published]
     # @raise [InvalidArgumentError] for an event beyond its limits, before anything is sent
     # @raise [AlreadyExistsError] if its deduplication id is taken and the event asks for this error
-    # @raise [QueueFullError] if its partition holds as much as its configuration allows
+    # @raise [QueueFullError] if its partition holds as many events or deduplication ids as its configuration allows
     # @raise [WrongTypeError] if a key holds something else. In all cases nothing was added
     # @raise [TypeError] for arguments of other types
     #
@@ -73,33 +74,34 @@ module Millpond
     # the event that announces it happen together or not at all. It sends nothing.
     #
     # The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a connection to
-    # the same database. Whenever it runs, it publishes as {#publish} does: it makes the queue if that does not exist,
-    # finds the partition if the queue was resharded, and counts a delay from then on. Its reply is the id of the
-    # event as text, or for a duplicate the id of the existing event.
+    # the same database. Whenever it runs, it publishes as {#publish} does: it creates the queue if that does not
+    # exist, finds the partition if the queue was resharded, and counts a delay from that time. Its reply is the id of
+    # the event as text, or for a duplicate the id of the existing event.
     #
-    # Redis does not roll back when a command of a transaction fails, so this command does not fail because of what
-    # the queue holds. It adds an event even to a full queue. An event that is to be refused if its deduplication id
+    # Redis does not roll back when a command of a transaction fails, so this command does not fail because of the
+    # queue's contents. It adds an event even to a full queue. An event that asks for an error if its deduplication id
     # is taken is refused by this call.
     #
     # On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the same
     # `{tag}`.
     #
     # The command publishes each time it runs; with a deduplication id, a repeated transaction publishes once. The
-    # command fails, while the rest of the transaction does not, if the queue is being deleted, and if a key of the
+    # command fails, but the rest of the transaction does not, if the queue is being deleted, and if a key of the
     # queue holds something else or was written by a version that this one does not know.
     #
     # @param payload [String] what to publish, at most 16 MiB
     # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. By
     #   default an event has no key
-    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past means
+    #   now
     # @param delay [Numeric, nil] how long after publishing it fires, in seconds
-    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received by then, in seconds. Once
-    #   it was received it does not expire: it is delivered again if it fails, is released or its lease expires, however
-    #   late that is
-    # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it has not been received by then, in seconds.
+    #   Once it has been received it does not expire: it is delivered again if it fails, is released or its lease
+    #   expires, however late that is
+    # @param dedup_id [String, nil] of all events of a key with this id, only one is added; for producers that may
     #   publish twice
     # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; 5
-    #   minutes by default. The id of an event that is cancelled is free at once
+    #   minutes by default. The id of a cancelled event is free immediately
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
     #   name with any bytes as its value
@@ -149,10 +151,10 @@ module Millpond
       end.published
     end
 
-    # Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
-    # configuration says. No other consumer gets them until they {#nack fail} or the lease expires. Fewer than `max`
-    # mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps were not enough
-    # for all that had become due.
+    # Leases up to `max` ready events for the configured time, those that have been ready for longest first. No other
+    # consumer gets them until they {#nack fail} or the lease expires. Fewer than `max` events are returned if no
+    # other event can be received now, if the events have more than 8 MiB, or if 256 steps were not enough for
+    # everything that had become due.
     #
     # At least once. After {ConnectionLostError} or {TimeoutError} events may have been leased that no caller
     # received: they are delivered again when their lease expires.
@@ -175,7 +177,7 @@ module Millpond
       end.events
     end
 
-    # The consumer's loop: batches of events, as they become ready. See {#deliveries}.
+    # The consumer's loop: batches of events, when they become ready. See {#deliveries}.
     #
     # @param max [Integer] the maximum number of events in a batch, 1 to 1,000
     # @param wait [Numeric, nil] how long to wait when no event is ready, in seconds; without it the loop ends
@@ -184,9 +186,9 @@ module Millpond
     #   configuration says
     # @param key_range [String, nil] takes only events of this part of the key space, in the notation of Vitess: such
     #   as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the two of a new
-    #   queue own `-80` and `80-`, and twice as many partitions own halves of what they owned. Any other {#reshard}
-    #   moves as little as possible, and so can leave a partition with several parts, as the error says. An event with
-    #   neither a key nor a deduplication id belongs to some part. By default events come from all partitions
+    #   queue own `-80` and `80-`, and doubling the number of partitions halves their ranges. Any other {#reshard} moves
+    #   as little as possible, and so can leave a partition with several parts, which the error lists. An event with
+    #   neither a key nor a deduplication id belongs to an arbitrary part. By default events come from all partitions
     # @yieldparam events [Array<Event>]
     # @return [self] or, without a block, an Enumerator
     # @raise [TypeError] for arguments of other types
@@ -212,7 +214,7 @@ module Millpond
       loop&.free
     end
 
-    # A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See
+    # A worker, which receives events, renews their leases while they are processed, and ends their deliveries. See
     # {EventWorker}.
     #
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
@@ -243,8 +245,8 @@ module Millpond
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @return [nil]
-    # @raise [LeaseLostError] if the event was delivered again since, or its delivery ended in another way. It is not
-    #   an error if this delivery has already ended the event
+    # @raise [LeaseLostError] if the event has been delivered again, or its delivery has ended in another way. It is
+    #   not an error if this delivery has already ended the event
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -257,9 +259,9 @@ module Millpond
       nil
     end
 
-    # Reports that working on an event failed, and why. The event is delivered again after the backoff of the
-    # configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
-    # its key wait until then.
+    # Reports that processing an event failed, and why. The event is delivered again after the backoff of the
+    # configuration, or after the given delay; if that was its last attempt, it becomes a dead letter. The other
+    # events of its key wait until then.
     #
     # The last 1 KiB of `err` are kept.
     #
@@ -283,7 +285,7 @@ module Millpond
       nil
     end
 
-    # Gives an event back, as if it had not been delivered. It is available immediately or after this time.
+    # Gives an event back, as if it had not been delivered. It is available immediately, or after the given delay.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @param after [Numeric, nil] how long until it is delivered again, in seconds; immediately by default
@@ -302,7 +304,7 @@ module Millpond
       nil
     end
 
-    # Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes ready.
+    # Makes an event a dead letter with this reason; the next event of its key becomes ready.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @param reason [String] why, of which 1 KiB are kept
@@ -341,15 +343,15 @@ module Millpond
       end
     end
 
-    # Ends a delivery as {#ack} does, and publishes follow-up events in the same step: both or neither, but for
-    # follow-up events that belong to another partition, which are published before. Follow-up events are never
-    # refused because the queue is full. Returns the result for each event, in order.
+    # Ends a delivery as {#ack} does, and publishes follow-up events in the same step, both or neither; only follow-up
+    # events that belong to another partition are published before that step. Follow-up events are never refused
+    # because the queue is full. Returns the result for each event, in order.
     #
     # In a queue with several partitions, follow-up events with other keys may belong to another partition than the
-    # delivery. These are published first, and stay if the call fails afterwards. A follow-up event with a key has a
-    # deduplication id that is derived from the delivered event and from its place among the follow-up events, unless
-    # it has one of its own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
-    # event delivered again, the same follow-up events in the same order are added once, also if the number of
+    # delivery. These are published first, and stay if the call fails afterwards. A follow-up event with a key gets a
+    # deduplication id that is derived from the delivered event and from its position among the follow-up events,
+    # unless it has its own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
+    # event delivered again, the same follow-up events in the same order are added once, even if the number of
     # partitions has changed.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
@@ -357,7 +359,7 @@ module Millpond
     # @return [Array<Published>]
     # @raise (see #ack)
     # @raise [LeaseLostError] also for an event that has ended, since its follow-up events can no longer be published.
-    #   {InvalidArgumentError} for more than 100 events; nothing was done then
+    #   {InvalidArgumentError} for more than 100 events, in which case nothing was done
     #
     # @example
     #   queue = Millpond.connect("memory:").events("orders")
@@ -372,8 +374,8 @@ module Millpond
       end.published
     end
 
-    # Renews the leases of events: they last this long from now, or as long as the configuration says. Returns for
-    # each whether it is still held.
+    # Renews the leases of events: they last for the given time from now, or for the configured time. Returns for each
+    # whether it is still held.
     #
     # @param deliveries [Event, EventReceipt, Enumerable<Event, EventReceipt>] events, as they were received
     # @param lease [Numeric, nil] how long events are leased, in seconds; by default as long as the queue's
@@ -394,16 +396,16 @@ module Millpond
       end
     end
 
-    # Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    # of leased events are told to stop when they next renew the lease, and these events are not tried again. With
-    # `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
-    # holders do later is refused with {LeaseLostError}. This is the call that takes a hung delivery away. The
-    # deduplication id of an event that is cancelled is free at once. Returns the result for each.
+    # Removes events that are not leased, in any state, including dead letters. With `also_running`, the holders of
+    # leased events are told to stop when they next renew the lease, and these events are not retried. With `force`,
+    # leased events are removed too, immediately: the next event of the key becomes ready, and later calls of their
+    # holders are refused with {LeaseLostError}. This is the call that ends a hung delivery. The deduplication id of a
+    # cancelled event is free immediately. Returns the result for each.
     #
     # After {ConnectionLostError} or {TimeoutError} the events may or may not have been cancelled; cancelling again is
-    # safe and says which: for ten minutes it says of an event that was cancelled that it was removed, also of one
-    # whose holder stopped as it was told. One that does not exist has ended in another way, such as by an `ack`. A
-    # partition remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
+    # safe and tells which: for ten minutes a cancelled event is reported as removed, also if its holder stopped
+    # because it was told to. An event that does not exist has ended in another way, such as by an `ack`. A partition
+    # remembers up to 100,000 cancelled events, and a reshard forgets those of the keys that it moves.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param also_running [Boolean] whether leased events are cancelled too, whose holders are then told to stop
@@ -423,8 +425,8 @@ module Millpond
       end
     end
 
-    # Reschedules events whose time has not come: they fire this long from now. One that waits to be tried again is
-    # tried this long from now. Returns the result for each.
+    # Reschedules events whose time has not come: they fire after the given delay. An event that waits for its retry
+    # is retried then. Returns the result for each.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param delay [Numeric, nil] how long from now, in seconds
@@ -451,10 +453,10 @@ module Millpond
     end
 
     # Reads events by their ids, in order, with their states: nil for an event that does not exist, because it has
-    # ended and is not kept, or never existed. Does not make the queue.
+    # ended and is not kept, or never existed. Does not create the queue.
     #
-    # Events are as the last step left them: one whose time has come, or whose lease has expired, stays scheduled or
-    # leased until a consumer receives; one that has expired exists until its turn comes.
+    # Events are in the state that the last step left them in: an event whose time has come, or whose lease has
+    # expired, stays scheduled or leased until a consumer receives; an expired event exists until its turn comes.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @return [Array<Event, nil>]
@@ -474,16 +476,17 @@ module Millpond
     end
 
     # Lists the events in one state over all partitions, by the time of the state and by id, page by page. Does not
-    # make the queue.
+    # create the queue.
     #
-    # Events that are `:behind` another one are listed by its key, in the order in which they come; a page after an
-    # event that no longer exists begins with the first one. A page may hold fewer events than its limit and still
-    # have a next one: it ends when its payloads exceed 8 MiB, and leaves out what was cancelled in a long lane.
-    # Events are as the last step left them, as for a {#fetch}.
+    # Events that are `:behind` another one are listed by their key, in the order in which they will be delivered; a
+    # page after an event that no longer exists begins with the first one. A page may hold fewer events than its limit
+    # and still have a next one: it ends when its payloads exceed 8 MiB, and leaves out cancelled events of a long
+    # lane. Events are in the state that the last step left them in, as for a {#fetch}.
     #
-    # The pages together have each event once that is in the state for as long as they are read, also if the queue is
-    # {#reshard resharded} meanwhile. An event that was ready or behind another one is scheduled by its time once it
-    # has moved, until a consumer receives; while the events of a key move, its list of those behind may be empty.
+    # The pages together contain each event that is in the state during the whole listing exactly once, even if the
+    # queue is {#reshard resharded} during it. An event that was ready or behind another one is scheduled by its time
+    # once it has moved, until a consumer receives; while the events of a key move, its list of those behind may be
+    # empty.
     #
     # @param state [Symbol] the state of the events
     # @param key [String, nil] the key of the events to list. It is required for events that are `:behind` another
@@ -518,14 +521,14 @@ module Millpond
       EventPage.new(page.events, page.next).freeze
     end
 
-    # Makes dead letters events again, which are ready or come behind the others of their keys, and returns the result
-    # for each.
+    # Turns dead letters into events again, which are ready or wait behind the other events of their keys, and returns
+    # the result for each.
     #
     # Their attempts and crashes count from 0 again, and their number of times {Event#redriven} rises by one. Such an
-    # event keeps its id, no longer expires, and does not take its deduplication id again, which another event may
-    # have by now. Its earlier deliveries can no longer be ended.
+    # event keeps its id, no longer expires, and does not get its deduplication id back, which another event may have
+    # by now. Its earlier deliveries can no longer be ended.
     #
-    # A step that is sent again after a lost connection does not redrive an event that has died again since.
+    # A step that is sent again after a lost connection does not redrive an event that has become a dead letter again.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @return [Array<Symbol>]
@@ -544,24 +547,24 @@ module Millpond
       end
     end
 
-    # Makes all dead letters that match the filter events again, as {#redrive} does, and returns how many. Those of
-    # each partition are redriven in the order in which they died. Events that die while this runs stay dead. Does not
-    # make the queue. If the queue is {#reshard resharded} meanwhile, each is redriven once, and the call helps to
-    # move what is on its way.
+    # Turns all dead letters that match the filter into events again, as {#redrive} does, and returns how many. Those
+    # of each partition are redriven in the order in which they died. Events that die during the call stay dead. Does
+    # not create the queue. If the queue is {#reshard resharded} during the call, each is redriven once, and the call
+    # helps to complete the move.
     #
-    # With `per_second` they fire one after the other at that rate, so that what they failed for is not flooded; until
-    # then they are scheduled, and can be cancelled and rescheduled.
+    # With `per_second` they fire one after the other at that rate, so that the service that made them fail is not
+    # flooded; until then they are scheduled, and can be cancelled and rescheduled.
     #
     # The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
     #
-    # @param reason [Symbol, nil] only those that were given up for this reason
-    # @param since_us [Integer, nil] only those that were given up at this time or later, in microseconds since the
-    #   Unix epoch
-    # @param before_us [Integer, nil] only those that were given up earlier than this, in microseconds since the Unix
+    # @param reason [Symbol, nil] only dead letters with this reason
+    # @param since_us [Integer, nil] only dead letters that died at this time or later, in microseconds since the Unix
+    #   epoch
+    # @param before_us [Integer, nil] only dead letters that died earlier than this, in microseconds since the Unix
     #   epoch
     # @param max [Integer, nil] at most this many
-    # @param per_second [Integer, nil] at this rate, 1 to 1,000,000,000 a second, instead of all now: those that have
-    #   to wait fire later, one after the other, so nobody has to stay for it. Each call counts from its own beginning
+    # @param per_second [Integer, nil] at this rate, 1 to 1,000,000,000 a second, instead of all now: the rest are
+    #   scheduled one after the other, so no process has to stay for them. Each call counts from its own start
     # @return [Integer]
     # @raise [InvalidArgumentError] for a filter with a maximum of 0 or a rate outside its limits
     # @raise [WrongTypeError] if a key holds something else
@@ -579,16 +582,16 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_redrive_all(@native, filter, out, error) }
     end
 
-    # Removes all events of a state, or those that match the filter, and returns how many. No consumer is told. Does
-    # not make the queue.
+    # Removes all events of a state, or those that match the filter, and returns how many. Consumers are not notified.
+    # Does not create the queue.
     #
     # Leased events are never removed, so `:leased` is refused. Events that are `:behind` another event are removed by
-    # its key. When the first event of a key is removed, the next one becomes ready, and stays. The deduplication ids
-    # of removed events are remembered as long as those of others.
+    # their key. When the first event of a key is removed, the next one becomes ready, and stays. The deduplication
+    # ids of removed events are remembered as long as those of other events.
     #
-    # If the queue is {#reshard resharded} meanwhile, no event of the state is left, and the call helps to move what
-    # is on its way. An event that was ready or behind another one is scheduled by its time once it has moved, until a
-    # consumer receives: purge what is scheduled, too, or after the reshard.
+    # If the queue is {#reshard resharded} during the call, no event of the state is left, and the call helps to
+    # complete the move. An event that was ready or behind another one is scheduled by its time once it has moved,
+    # until a consumer receives: also purge the scheduled events, or purge after the reshard.
     #
     # The call takes steps of up to 1,000 events each: after an error some may have been removed.
     #
@@ -613,14 +616,14 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_purge(@native, state, filter, out, error) }
     end
 
-    # Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it does not
-    # exist.
+    # Changes the queue's number of partitions, and moves as few events as possible. The queue is created if it does
+    # not exist.
     #
     # The queue stays in use, but the two partitions between which events move deliver nothing until those events have
     # arrived: some 40 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
-    # stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also complete
-    # a move that no caller drives any more, but begin no other one: until the call has returned, `config` shows how
-    # far it is. Consumers of a `key_range` fail with {InvalidArgumentError} when a partition owns only a part of it.
+    # stay valid. A repeated call continues where an earlier one stopped. Waiting consumers also complete a move that
+    # no caller drives any more, but do not begin another one: until the call has returned, `config` shows its
+    # progress. Consumers of a `key_range` fail with {InvalidArgumentError} when a partition owns only a part of it.
     #
     # The call takes many steps. After an error some events have moved and the others have not: make the call again.
     #
@@ -641,8 +644,8 @@ module Millpond
     end
 
     # Does a part of {#reshard}, of about 10,000 events at most, for a caller that shows its progress or that may
-    # stop. Returns how many events and other things this call has moved; 0 if nothing is left to do. Call it until
-    # then, since two partitions deliver nothing before that.
+    # stop. Returns how many events and other items this call has moved; 0 if nothing is left to do. Call it until
+    # then, because two partitions deliver nothing before that.
     #
     # @param partitions [Integer] the new number of partitions, 1 to 1,024
     # @return [Integer]
@@ -658,13 +661,12 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_reshard_step(@native, partitions, out, error) }
     end
 
-    # Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
-    # delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one. On a
-    # server a small key of each partition stays for ten minutes, so that calls that began before find the queue
-    # deleted.
+    # Deletes the queue with all its events, including leased ones, its configuration and everything that it
+    # remembers. A delivery that ends later finds no event. Using the queue afterwards creates a new one. On a server
+    # a small key of each partition stays for ten minutes, so that calls that began before find the queue deleted.
     #
     # The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes the rest,
-    # and so does the next call that uses the queue, which then makes it again.
+    # and so does the next call that uses the queue, which then creates a new one.
     #
     # @return [nil]
     # @raise [WrongTypeError] if a key holds something else
@@ -679,11 +681,11 @@ module Millpond
       nil
     end
 
-    # How many events there are in each state, over all partitions. Does not make the queue.
+    # How many events there are in each state, over all partitions. Does not create the queue.
     #
-    # Partitions are read one after the other. If the queue is {#reshard resharded} meanwhile, each event is counted
-    # once, unless events move faster than two partitions can be read, 16 times in a row: then those that move just
-    # then may be counted twice or not at all.
+    # Partitions are read one after the other. If the queue is {#reshard resharded} during the call, each event is
+    # counted once, unless events move faster than two partitions can be read, 16 times in a row: then the events that
+    # are being moved may be counted twice or not at all.
     #
     # @return [EventStats]
     # @raise [WrongTypeError] if a key holds something else
@@ -696,46 +698,44 @@ module Millpond
       EventResults.of(@encoding) { |out, error| Native.millpond_events_stats(@native, out, error) }.stats
     end
 
-    # Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out
-    # stays as it is, or has its default in a queue that is new: slowing a queue undoes nothing else. Programs that
-    # configure different things do not undo each other; programs that set the same thing to different values do, each
-    # time that one of them starts. When the call returns, every partition has it. A program can make this call at
-    # each of its starts: that ends neither a pause, unless it says so, nor a {#reshard}, as the number of partitions
-    # is that of a queue that is new. If the server cannot be reached, the call fails; the run of a worker waits until
-    # the server responds.
+    # Changes the configuration of the queue, and creates the queue if it does not exist. Settings that the change
+    # leaves out stay as they are, or have their defaults in a new queue: slowing down a queue undoes nothing else.
+    # Programs that configure different settings do not undo each other; programs that set the same one to different
+    # values do, each time that one of them starts. When the call returns, every partition has the change. A program
+    # can make this call at each of its starts: it does not end a pause, unless the change says so, or undo a
+    # {#reshard}, as the number of partitions only applies to a new queue. If the server cannot be reached, the call
+    # fails; the run of a worker waits until the server responds.
     #
-    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024; 1 by default. Of a queue that
-    #   exists, it changes nothing: {#reshard} does. Steps of different partitions do not wait for each other, and may
-    #   run on different servers of a cluster. A queue that exists keeps its number, whatever this says: {#reshard}
-    #   changes it
+    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
+    #   different partitions do not wait for each other, and may run on different servers of a cluster. An existing
+    #   queue keeps its number of partitions: {#reshard} changes it
     # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 seconds in a new queue
     # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 20 in a new
     #   queue, 0 for no limit
     # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 3 in
-    #   a new queue, 0 for no limit. A process that ends takes all that it works on with it. So an event of which two
-    #   leases expired, or one if the next one would be the last, is received alone, and a worker works on nothing
-    #   beside it: it lets the jobs that it has end first, and until it begins the lease does not count. So what was
-    #   beside an event that crashes the workers is not given up with it; with 1 it is
+    #   a new queue, 0 for no limit. If a process dies, the leases of all its jobs expire. So an event of which two
+    #   leases expired, or one if the next expiry would be the last, is received alone, and a worker runs no other job
+    #   beside it: it lets its current jobs end first, and until it starts the event, the lease does not count. So the
+    #   jobs beside an event that crashes the workers do not become dead letters with it; with a value of 1 they do
     # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 second in a new queue, in
     #   seconds; it doubles with each attempt
     # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 hour in a new queue
     # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0, as in a new
     #   queue, for no limit
     # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers, 1,000,000 in a new queue.
-    #   None is forgotten early: while it remembers that many, an event with another one is refused
+    #   None is forgotten early: while it remembers that many, an event with a new id is refused
     # @param paused [Boolean, nil] whether delivery is paused, as {#pause} and {#resume} do
     # @param concurrency [Integer, nil] how many events may be leased at a time; 0, as in a new queue, for no limit.
-    #   Each partition allows an equal part of that, rounded down, so the number must not be below the number of
-    #   partitions
+    #   Each partition allows an equal share, rounded down, so the value must not be below the number of partitions
     # @param rate [Integer, nil] how many events per second may be delivered, including those that are delivered
-    #   again; 0, as in a new queue, for no limit. Each partition allows an equal part of that
-    # @param burst [Integer, nil] how many events may be delivered in a burst after a time with fewer deliveries than
-    #   `rate` allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal part of that,
-    #   and at least one
+    #   again; 0, as in a new queue, for no limit. Each partition allows an equal share
+    # @param burst [Integer, nil] how many events may be delivered in a burst, after a time with fewer deliveries than
+    #   `rate` allows; 0, as in a new queue, for the number of one second. Each partition allows an equal share, and at
+    #   least one
     # @param retention [Numeric, nil] how long an event can still be read after it is done, in seconds; 0, as in a new
-    #   queue, if it is not to be kept
+    #   queue, to delete it immediately
     # @return [nil]
-    # @raise [InvalidArgumentError] for what is beyond its limits, and for what does not go with the rest of the
+    # @raise [InvalidArgumentError] for a value beyond its limits, and for one that conflicts with the rest of the
     #   configuration, such as a `concurrency` below the number of partitions that the queue has, or a `burst` without a
     #   `rate`
     # @raise [TypeError] for arguments of other types
@@ -772,20 +772,20 @@ module Millpond
     end
 
     # Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
-    # An identical schedule is left as it is, so a program may put its schedules whenever it starts; only if the
-    # program has newer data of time zones the ticks that come are computed anew. It is the whole schedule that is
-    # put: what is left out has its default, whatever the one before had. A paused schedule stays paused. Returns the
+    # An identical schedule is left as it is, so a program may put its schedules whenever it starts; the next ticks
+    # are computed again only if the program has newer time zone data. The call replaces the whole schedule: settings
+    # that are left out have their defaults, not their previous values. A paused schedule stays paused. Returns the
     # result.
     #
-    # No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
-    # events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
-    # what is due then fires late, as the schedule's `missed` says.
+    # No separate process fires schedules. A consumer that receives from the queue turns the due ticks into events, so
+    # each tick fires once, however many processes there are. While no consumer receives, nothing fires; ticks that
+    # are due then fire late, as the schedule's `missed` says.
     #
     # Schedules are stored with the queue: after a {#delete} of the queue, a `FLUSHALL` or another loss of the
-    # server's data they are gone, and nothing fires until a program puts them again. If the server cannot be reached,
-    # the call fails, as {#configure} does.
+    # server's data, they are gone, and nothing fires until a program puts them again. If the server cannot be
+    # reached, the call fails, as {#configure} does.
     #
-    # A tick that is due fires once, according to the schedule that existed when it came.
+    # A due tick fires once, according to the schedule that existed when it became due.
     #
     # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
     #   overlap
@@ -796,17 +796,17 @@ module Millpond
     # @param every [Numeric, nil] it fires at a fixed interval of a second or more, in seconds. An event that is
     #   received late does not delay the next one
     # @param anchor_ms [Integer, nil] one of the times of `every`, in milliseconds since the Unix epoch; 0 by default
-    # @param payload [String, nil] what its events carry, at most 16 MiB; nothing by default
+    # @param payload [String, nil] the payload of its events, at most 16 MiB; empty by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] the headers of its events: each a name with any
     #   bytes as its value
-    # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received by then, in
-    #   seconds. Once it was received it does not expire
-    # @param missed [Symbol, nil] what becomes of an event that was not received in time; `:latest` by default
+    # @param ttl [Numeric, nil] how long after its time an event is dropped if it has not been received by then, in
+    #   seconds. Once it has been received it does not expire
+    # @param missed [Symbol, nil] the handling of an event that was not received in time; `:latest` by default
     # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:expire`, in seconds; 1
-    #   minute by default. One that was received within it is not missed, even if it is delivered again later
-    # @param overlap [Symbol, nil] whether events wait for each other; `:wait` by default
-    # @param from_ms [Integer, nil] the time before which no tick comes, in milliseconds since the Unix epoch
-    # @param until_ms [Integer, nil] the time from which on no tick comes, in milliseconds since the Unix epoch
+    #   minute by default. An event that was received within it is not missed, even if it is delivered again later
+    # @param overlap [Symbol, nil] whether the events of the schedule wait for each other; `:wait` by default
+    # @param from_ms [Integer, nil] the time before which there is no tick, in milliseconds since the Unix epoch
+    # @param until_ms [Integer, nil] the time from which on there is no tick, in milliseconds since the Unix epoch
     # @param revision [Integer, nil] a number that rises with each change of the program that puts the schedule:
     #   putting a schedule with a lower revision than the existing one changes nothing. 0 by default
     # @return [Symbol]
@@ -830,11 +830,11 @@ module Millpond
     end
 
     # Makes the schedules of an owner match a list: puts each of them, and removes all others that were put for this
-    # owner. For a program that says at each start which schedules it has. The revision counts for all of them: a call
-    # with a lower revision than an earlier call for this owner changes nothing. An id is for one owner: of two that
-    # have it in their lists the one with the higher revision gets it. Returns the result.
+    # owner. For a program that declares all its schedules at each start. The revision applies to all of them: a call
+    # with a lower revision than an earlier call for this owner changes nothing. An id belongs to one owner: of two
+    # owners that list it, the one with the higher revision gets it. Returns the result.
     #
-    # The call is not one step: after an error a part of it may have been done, and the same call again does the rest.
+    # The call is not one step: after an error a part of it may have been done, and repeating the call does the rest.
     #
     # @param owner [String] the owner of the schedules, such as the name of a program
     # @param revision [Integer] a number that rises with each change of the list
@@ -855,7 +855,7 @@ module Millpond
       end.synced
     end
 
-    # Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
+    # Removes a schedule, and returns whether it existed. Events of past ticks stay.
     #
     # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
     #   overlap

@@ -6,7 +6,7 @@ require "millpond/job_queue"
 require "millpond/runnable"
 
 module Millpond
-  # An event that is being worked on; made by a `Run`, which ends it.
+  # An event that is being processed; made by a `Run`, which ends it.
   #
   # A native thread renews its lease three times per lease, so a busy handler keeps it. A job belongs to its
   # process: in the child of a fork, `Run::end` fails with {ForkedError}.
@@ -108,8 +108,8 @@ module Millpond
   # Runs a handler for the events of a queue; made by {EventQueue#worker}. {#run} works until it is stopped, on
   # `concurrency` events at a time, and {#drain} until nothing is ready.
   #
-  # The worker keeps an event while it is worked on: a native thread renews its lease three times per lease. The
-  # queue's {EventConfig} sets the length of the lease, the number of attempts and the backoff.
+  # The worker keeps the lease of an event while its handler runs: a native thread renews it three times per lease.
+  # The queue's {EventConfig} sets the length of the lease, the number of attempts and the backoff.
   #
   # @example
   #   queue = Millpond.connect("memory:").events("orders")

@@ -179,9 +179,8 @@ class Client(Generic[AnyStr]):
         return ShuffleQueue(native)
 
     def events(self, name: Member) -> EventQueue:
-        """The queue of events with this name. Makes no call: a queue is created when it is first
-        used, with one partition and the defaults of ``ConfigChange``, unless it was configured
-        before.
+        """The queue of events with this name. Makes no call: a queue is created at its first use,
+        with one partition and the defaults of ``ConfigChange``, unless it was configured before.
 
         :param name: the queue's name, 1 to 64 KiB
         """

@@ -185,7 +185,7 @@ module Millpond
   #     other users can enter the directory
   Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings)
 
-  # How a queue treats its events. {EventQueue#configure} says more of each, and changes it.
+  # How a queue treats its events. {EventQueue#configure} describes each setting, and changes it.
   #
   # @!attribute [r] partitions
   #   @return [Integer] how many partitions the queue has
@@ -210,7 +210,7 @@ module Millpond
   # @!attribute [r] rate
   #   @return [Integer] how many events per second may be delivered; 0 for no limit
   # @!attribute [r] burst
-  #   @return [Integer] how many events may be delivered in a burst; 0 for as many as in a second
+  #   @return [Integer] how many events may be delivered in a burst; 0 for the number of one second
   # @!attribute [r] retention
   #   @return [Float] how long an event can still be read after it is done, in seconds; 0 if it is not kept
   EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
@@ -223,7 +223,7 @@ module Millpond
   # @!attribute [r] key
   #   @return [String] its key; empty for none
   # @!attribute [r] payload
-  #   @return [String] what was published
+  #   @return [String] its payload
   # @!attribute [r] headers
   #   @return [Hash{String => String}] its headers
   # @!attribute [r] fire_at_us
@@ -231,8 +231,8 @@ module Millpond
   # @!attribute [r] published_at_us
   #   @return [Integer] when it was published, in microseconds since the Unix epoch
   # @!attribute [r] expires_at_us
-  #   @return [Integer, nil] when it is dropped if it was not received by then, in microseconds since the Unix
-  #     epoch. It does not expire once it was received
+  #   @return [Integer, nil] when it is dropped if it has not been received by then, in microseconds since the Unix
+  #     epoch. It does not expire once it has been received
   # @!attribute [r] dedup_id
   #   @return [String, nil] its deduplication id
   # @!attribute [r] attempts
@@ -242,14 +242,14 @@ module Millpond
   # @!attribute [r] redriven
   #   @return [Integer] how often it was redriven from the dead letters
   # @!attribute [r] err
-  #   @return [String] what the last failure said; empty if there was none
+  #   @return [String] the text of the last failure; empty if there was none
   # @!attribute [r] reason
   #   @return [Symbol, nil] why it is a dead letter, if it is one
   # @!attribute [r] state
-  #   @return [Symbol] what it waits for; `:leased` if it was received
+  #   @return [Symbol] its state; `:leased` if it was received
   # @!attribute [r] state_at_us
   #   @return [Integer] the time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
-  #     when its time comes or it is tried again, until when it is leased, or when it was done; 0 for an event that is
+  #     when its time comes or it is retried, until when it is leased, or when it was done; 0 for an event that is
   #     behind another one
   # @!attribute [r] token
   #   @return [String] the token of its last delivery; zeros if it was never delivered
@@ -260,12 +260,12 @@ module Millpond
   #
   # @!attribute [r] events
   #   @return [Array<Event>] the events, by time and id; events that are behind another one of their key, in the
-  #     order in which they come
+  #     order in which they will be delivered
   # @!attribute [r] next
   #   @return [EventPosition, nil] the position that the next page comes after; nil for the last page
   EventPage = Struct.new(:events, :next)
 
-  # The position of an event among those in its state: by time, and by id where the time is the same.
+  # The position of an event among those in its state: by time, and by id if times are equal.
   #
   # @!attribute [r] state_at_us
   #   @return [Integer] the event's `state_at_us`, in microseconds since the Unix epoch
@@ -273,12 +273,12 @@ module Millpond
   #   @return [String] the event's id
   EventPosition = Struct.new(:state_at_us, :id)
 
-  # What became of an event that was published.
+  # The outcome for an event that was published.
   #
   # @!attribute [r] id
   #   @return [String] the event's id; for a duplicate, the id of the existing event
   # @!attribute [r] status
-  #   @return [Symbol] what happened
+  #   @return [Symbol] whether it was added, and whether it replaced another event
   # @!attribute [r] fire_at_us
   #   @return [Integer] when it fires, in microseconds since the Unix epoch; 0 for a duplicate
   Published = Struct.new(:id, :status, :fire_at_us)
@@ -296,21 +296,21 @@ module Millpond
   # @!attribute [r] id
   #   @return [String] its id
   # @!attribute [r] cron
-  #   @return [String, nil] the cron expression, if that is what it follows
+  #   @return [String, nil] the cron expression, if it has one
   # @!attribute [r] zone
   #   @return [String, nil] the zone of the cron expression
   # @!attribute [r] every
-  #   @return [Float, nil] the time between two ticks, if that is what it follows, in seconds; nil if there is none
+  #   @return [Float, nil] the time between two ticks, if it has a fixed interval, in seconds; nil if there is none
   # @!attribute [r] payload
-  #   @return [String] what its events carry
+  #   @return [String] the payload of its events
   # @!attribute [r] paused
   #   @return [Boolean] whether it is paused
   # @!attribute [r] next_us
-  #   @return [Integer, nil] its next tick, in microseconds since the Unix epoch, as far as it is known
+  #   @return [Integer, nil] its next tick, in microseconds since the Unix epoch, if it is known
   # @!attribute [r] passed_us
   #   @return [Integer, nil] its last tick, in microseconds since the Unix epoch
   # @!attribute [r] missed
-  #   @return [Integer] how many of its ticks were not received in time, as far as that was noticed
+  #   @return [Integer] how many of its ticks are known not to have been received in time
   # @!attribute [r] revision
   #   @return [Integer] its revision
   # @!attribute [r] owner
@@ -329,7 +329,7 @@ module Millpond
   # @!attribute [r] leased
   #   @return [Integer] events that are leased
   # @!attribute [r] retry
-  #   @return [Integer] events that failed and wait to be tried again
+  #   @return [Integer] events that failed and wait for their retry
   # @!attribute [r] dead
   #   @return [Integer] events that are dead letters
   # @!attribute [r] behind
@@ -338,13 +338,14 @@ module Millpond
   #   @return [Integer] deduplication ids that are remembered
   # @!attribute [r] ready_since_us
   #   @return [Integer, nil] since when the event that has waited longest could have been received, in microseconds
-  #     since the Unix epoch; also one whose time has come or whose lease has expired while nobody receives
+  #     since the Unix epoch; this includes events whose time has come or whose lease has expired since the last
+  #     receive
   # @!attribute [r] now_us
   #   @return [Integer] the time, in microseconds since the Unix epoch
   # @!attribute [r] concurrency
   #   @return [Integer] how many events the partitions allow to be leased at a time; 0 for any number
   # @!attribute [r] rate
-  #   @return [Integer] how many events a second the queue delivers at most; 0 for any number
+  #   @return [Integer] how many events per second the queue delivers at most; 0 for any number
   # @!attribute [r] rate_left
   #   @return [Integer] how many events the rate lets through immediately; 0 without a rate
   # @!attribute [r] done
@@ -352,8 +353,9 @@ module Millpond
   # @!attribute [r] schedules
   #   @return [Integer] schedules that have a tick to come; a schedule that is paused or at its end has none
   # @!attribute [r] largest_partition
-  #   @return [Integer] events of the partition that has most, including those that are done. Plan at most a million
-  #     events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to another whole
+  #   @return [Integer] events of the largest partition, including those that are done. Plan at most a million
+  #     events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to another as a
+  #     whole
   EventStats = Struct.new(:events, :scheduled, :ready, :leased, :retry, :dead, :behind, :dedup_ids,
     :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules, :largest_partition)
 
@@ -364,7 +366,7 @@ module Millpond
   # @!attribute [r] created
   #   @return [Integer] how many did not exist before
   # @!attribute [r] updated
-  #   @return [Integer] how many have changed
+  #   @return [Integer] how many were changed
   # @!attribute [r] unchanged
   #   @return [Integer] how many existed without a change
   # @!attribute [r] removed
